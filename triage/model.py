@@ -197,6 +197,8 @@ class Event:
         z: robust z at the peak; inf for a non-finite value.
         confidence: how sure the interval itself is.
         evidence: numbers.
+        n_groups: separate excursions within it, bridging two points in band.
+        needed: how many more logged points would have decided; 0 where decided.
     """
 
     signal: str
@@ -218,6 +220,8 @@ class Event:
     z: float
     confidence: Confidence = "high"
     evidence: tuple[Evidence, ...] = ()
+    n_groups: int = 1
+    needed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,276 @@
+"""The forward pass over one signal: calm stretches at once, events row by row, explicit state between blocks.
+
+Kept apart from the detectors because the loss, an evaluation loss and a metric named by the user all walk this way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from triage.detectors._recovery import Frozen, Outcome, deadline, follow
+from triage.detectors._tiers import BAND_Z, DOUBLED, POINT_TIERS, Stretch, level_candidates, level_holds
+from triage.signals.baseline import MIN_ROWS, Accepted, effective, forecast, window_length
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from triage.signals.space import Space
+
+    Array = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+CALM, EVENT = 0, 1
+BRIDGE: Final = 2
+"""Rows in band that the walk back to the onset may pass over (DESIGN 4)."""
+EARLY_REFERENCE: Final = 5
+"""The early rule compares with the larger of the first loss and the median of the last 5 (DESIGN 4)."""
+EARLY_ALONE: Final = math.log(4)
+"""Below 20 rows a single row opens only at 4 x the reference; 2 x needs the next row as well (DESIGN 4)."""
+EARLY_SCALE: Final = 0.05
+"""Least noise assumed below 20 rows, nats: the lower end of small-batch noise (SPIKE_SCIENCE 5)."""
+FIRST_CHUNK: Final = 256
+LAST_CHUNK: Final = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Excursion:
+    """One interval out of band, in positions of the signal's logged points."""
+
+    onset: int
+    trigger: int
+    tier: str
+    frozen: Frozen
+    outcome: Outcome
+
+
+@dataclass(slots=True)
+class Trace:
+    """What was decided at every logged point; arrays (n,), NaN where there was no forecast."""
+
+    predict: Array
+    base: Array
+    scale: Array
+    z_open: Array
+    record: Array
+    z: Array
+    accepted: Mask
+    excursions: list[Excursion] = field(default_factory=list)
+
+    @staticmethod
+    def empty(n: int) -> Trace:
+        """Nothing decided yet."""
+        import numpy as np
+
+        blank = np.full((6, n), np.nan)
+        return Trace(*blank, accepted=np.zeros(n, dtype=bool))
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """The points of one signal as the pass needs them; arrays (n,) of logged points.
+
+    Attributes:
+        x: judged numbers, NaN where the value is not finite.
+        space: how they were made.
+        second: another signal left its band near the point.
+        starts: first point of every segment, in order; the first is 0.
+        restarts: points at which the logging interval changes lastingly: the window starts over.
+    """
+
+    x: Array
+    space: Space
+    second: Mask
+    starts: tuple[int, ...]
+    restarts: frozenset[int] = frozenset()
+
+
+def walk(track: Track, *, window: int | None, factor: float) -> Trace:
+    """Every excursion of one signal, and the trace of decisions. Linear in points outside events."""
+    import numpy as np
+
+    n = len(track.x)
+    trace = Trace.empty(n)
+    state = Accepted.empty(window)
+    first = float(track.x[np.isfinite(track.x)][0]) if np.isfinite(track.x).any() else math.nan
+    bounds = [*track.starts[1:], n]
+    limit = deadline(n)
+    for start, stop in zip(track.starts, bounds, strict=True):
+        position = start
+        barrier = start  # the walk back stops here
+        chunk = FIRST_CHUNK
+        while position < stop:
+            if position in track.restarts and state.count:
+                state = Accepted.empty(window)
+            until = min([stop, *(r for r in track.restarts if r > position)])
+            if state.count < MIN_ROWS:
+                opened = _early(track, state, trace, position, until, first)
+            else:
+                opened = _calm(track, state, trace, position, min(until, position + chunk), window, factor)
+                chunk = min(2 * chunk, LAST_CHUNK)
+            if opened is None:
+                position = _next(trace, position, until, state, chunk)
+                continue
+            chunk = FIRST_CHUNK
+            onset, trigger, tier = opened
+            onset = max(barrier, _walk_back(trace, onset, barrier, window_length(state.count, window)))
+            state.drop_last(int(trace.accepted[onset:trigger].sum()))
+            trace.accepted[onset:trigger] = False
+            frozen = _freeze(track, state, onset, first, window, factor)
+            outcome = follow(track.x[:stop], onset, trigger, frozen, limit)
+            trace.excursions.append(Excursion(onset, trigger, tier, frozen, outcome))
+            position = barrier = outcome.resume
+            if outcome.recovered is None:
+                state = Accepted.empty(window)
+    return trace
+
+
+def _next(trace: Trace, position: int, until: int, state: Accepted, chunk: int) -> int:
+    """First point that has not been looked at."""
+    import numpy as np
+
+    ahead = np.flatnonzero(~trace.accepted[position:until])
+    return position + int(ahead[0]) if len(ahead) else until
+
+
+def _early(
+    track: Track, state: Accepted, trace: Trace, position: int, until: int, first: float
+) -> tuple[int, int, str] | None:
+    """Below MIN_ROWS accepted rows: non-finite values, and doublings that the next row confirms."""
+    import numpy as np
+
+    while position < until and state.count < MIN_ROWS:
+        x = float(track.x[position])
+        if math.isnan(x):
+            return position, position, "nonfinite"
+        if state.count:
+            reference = max(first, float(np.median(state.x[-EARLY_REFERENCE:])))
+            rise = x - reference
+            ahead = track.x[position + 1 : position + 2]
+            confirmed = len(ahead) == 1 and (math.isnan(ahead[0]) or _doubles(track.space, ahead[0], reference, DOUBLED))
+            if _doubles(track.space, x, reference, EARLY_ALONE) or (
+                confirmed and _doubles(track.space, x, reference, DOUBLED) and rise > 0
+            ):
+                return position, position, "early"
+        state.append(*(np.array([v]) for v in (x, 0.0, 0.0, 0.0)))
+        trace.accepted[position] = True
+        position += 1
+    if state.count >= MIN_ROWS:
+        state.seed()
+    return None
+
+
+def _doubles(space: Space, x: float, reference: float, nats: float) -> bool:
+    """Is the value at least exp(nats) times the reference? In raw space: that many times its magnitude above it."""
+    if space.is_log:
+        return x - reference >= nats
+    return x - reference >= (math.exp(nats) - 1.0) * max(abs(reference), 1e-12)
+
+
+def _calm(
+    track: Track, state: Accepted, trace: Trace, position: int, until: int, window: int | None, factor: float
+) -> tuple[int, int, str] | None:
+    """Accept rows up to the first that opens an event; returns (onset, trigger, tier) or None."""
+    import numpy as np
+
+    finite = np.isfinite(track.x[position:until])
+    stop = position + (int(np.argmin(finite)) if not finite.all() else len(finite))
+    broken = stop < until
+    if stop == position:
+        return position, position, "nonfinite"
+    x = track.x[position:stop]
+    rounding = track.space.rounding(float(np.median(state.x[-8:])))
+    expected = forecast(state, x, window, is_log=track.space.is_log, rounding=rounding, factor=factor)
+    z = (x - expected.base) / expected.scale
+    stretch = Stretch(x, expected, z, (x - expected.base) / expected.unit, track.second[position:stop])
+    opened = _first_opening(state, stretch)
+    taken = len(x) if opened is None else opened[0]
+    _accept(state, trace, position, stretch, taken)
+    shown = slice(position, min(stop, position + taken + 1))
+    for name in ("predict", "base", "scale", "z_open", "record"):
+        getattr(trace, name)[shown] = getattr(expected, name)[: taken + 1]
+    trace.z[shown] = z[: taken + 1]
+    if opened is not None:
+        return position + opened[1], position + opened[0], opened[2]
+    return (stop, stop, "nonfinite") if broken else None
+
+
+def _first_opening(state: Accepted, stretch: Stretch) -> tuple[int, int, str] | None:
+    """(trigger row, onset row, tier) of the first row of the stretch that opens an event."""
+    import numpy as np
+
+    best: tuple[int, int, str] | None = None
+    for tier in POINT_TIERS:
+        hits = np.flatnonzero(tier.opens(stretch))
+        if len(hits) and (best is None or hits[0] < best[0]):
+            best = (int(hits[0]), int(hits[0]), tier.id)
+    for row, k in level_candidates(state, stretch):
+        if best is not None and row >= best[0]:
+            break
+        if level_holds(state, stretch, row, k):
+            return row, row - k + 1, "level"
+    return best
+
+
+def _accept(state: Accepted, trace: Trace, position: int, stretch: Stretch, rows: int) -> None:
+    """Take the first `rows` rows of the stretch into the baseline."""
+    import numpy as np
+
+    expected = stretch.expected
+    x = stretch.x[:rows]
+    low = np.minimum(expected.predict, expected.base)[:rows]
+    state.append(
+        x,
+        x - expected.predict[:rows],
+        x - expected.base[:rows],
+        np.maximum(low - x, 0.0) / expected.scale[:rows],
+    )
+    trace.accepted[position : position + rows] = True
+
+
+def _walk_back(trace: Trace, onset: int, barrier: int, window: int) -> int:
+    """Earlier rows with z >= 3 belong to the event; up to BRIDGE rows in band are passed over."""
+    earliest, gap, row = onset, 0, onset - 1
+    while row >= max(barrier, onset - window) and gap <= BRIDGE:
+        if trace.z[row] >= BAND_Z:
+            earliest, gap = row, 0
+        else:
+            gap += 1
+        row -= 1
+    return earliest
+
+
+def _freeze(track: Track, state: Accepted, onset: int, first: float, window: int | None, factor: float) -> Frozen:
+    """The level, slope and noise that held just before `onset`."""
+    import numpy as np
+
+    space = track.space
+    if state.count >= MIN_ROWS:
+        rounding = space.rounding(float(np.median(state.x[-8:])))
+        probe = state.x[-1:]
+        f = forecast(state, probe, window, is_log=space.is_log, rounding=rounding, factor=factor)
+        width = window_length(state.count, window)
+        n = min(len(state.x), width)
+        half = n // 2
+        slope = (float(np.median(state.x[-half:])) - float(np.median(state.x[-n:-half]))) / (n / 2)
+        scale = float(f.scale[0])
+        return Frozen(
+            level=float(f.base[0]),
+            slope=max(0.0, slope),
+            scale=scale,
+            noise=effective(scale, state.residual[-width:]),
+            unit=float(f.unit[0]),
+            z_open=float(f.z_open[0]),
+            record=float(f.record[0]),
+            rows=state.count,
+        )
+    if state.count:
+        level = float(np.median(state.x[-EARLY_REFERENCE:]))
+        steps = np.abs(np.diff(state.x))
+        noise = 1.4826 * float(np.median(steps)) if len(steps) else 0.0
+        least = EARLY_SCALE if space.is_log else EARLY_SCALE * max(abs(level), 1e-12)
+        scale = max(noise, least, space.rounding(level))
+        return Frozen(level, 0.0, scale, scale, 1.0 if space.is_log else 5 * scale, 6.0, 0.0, state.count)
+    return Frozen(math.nan, 0.0, EARLY_SCALE, EARLY_SCALE, 1.0, 6.0, 0.0, 0)

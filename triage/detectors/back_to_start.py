@@ -1,0 +1,88 @@
+"""Back to the start: the end of the log lies where training began, after it had been well below (SPIKE_SCIENCE 11)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from triage.detectors._contract import Detector
+from triage.detectors._points import points_of
+from triage.model import Event, Evidence
+from triage.options import Options
+from triage.signals import SignalTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LOW: Final = 0.7
+"""The loss had been below 0.7 x the first loss (DESIGN 4)."""
+BACK_LEAST, BACK_MOST = 0.9, 1.5
+"""... and its tail lies within 0.9 to 1.5 x the first loss (DESIGN 4)."""
+TAIL_SHARE: Final = 0.05
+TAIL_LEAST, TAIL_MOST = 5, 64
+"""The tail is the last twentieth, 5 to 64 points [choice: five points outvote a lone spike at the end]."""
+
+
+def detect(signals: SignalTable, options: Options) -> list[Event]:
+    """One event per judged signal whose tail is back at the start."""
+    del options
+    events = []
+    for judged in signals.judged:
+        points = points_of(signals, judged.name, judged.direction)
+        if not points.space.is_log or judged.direction != "up":
+            continue
+        event = _event(judged.name, points.rows, points.values, signals)
+        if event is not None:
+            events.append(event)
+    return events
+
+
+def _event(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signals: SignalTable) -> Event | None:
+    import numpy as np
+
+    keep = np.isfinite(values)
+    rows, values = rows[keep], values[keep]
+    n = len(values)
+    size = int(min(TAIL_MOST, max(TAIL_LEAST, TAIL_SHARE * n)))
+    if n < 4 * TAIL_LEAST or not values[0] > 0:
+        return None
+    first, tail = float(values[0]), float(np.median(values[-size:]))
+    low = np.flatnonzero(_median_of_5(values) < LOW * first)
+    if not len(low) or not BACK_LEAST * first <= tail <= BACK_MOST * first:
+        return None
+    onset = int(low[-1]) + 1
+    if onset >= n:
+        return None
+    peak = onset + int(np.argmax(values[onset:]))
+    return Event(
+        signal=name,
+        detector="back-to-start",
+        tier="back-to-start",
+        onset=int(rows[onset]),
+        trigger=int(rows[min(n - 1, onset + size)]),
+        peak=int(rows[peak]),
+        end=int(rows[-1]) + 1,
+        recovered=None,
+        healthy=int(rows[onset - 1]),
+        width=n - onset,
+        censored=False,
+        is_open=True,
+        n_nonfinite=0,
+        peak_value=float(values[peak]),
+        level=float(np.median(values[max(0, onset - size) : onset])),
+        excess=float(np.log(values[peak] / values[onset - 1])),
+        z=0.0,
+        confidence="high",
+        evidence=(Evidence("back-to-start", name, tail, first, BACK_LEAST * first, int(signals.step[rows[onset]])),),
+    )
+
+
+def _median_of_5(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Trailing median of 5: one low point is not having been low."""
+    import bottleneck as bn
+
+    out: NDArray[np.float64] = bn.move_median(values, min(5, len(values)), min_count=1)
+    return out
+
+
+DETECTOR = Detector("back-to-start", (("loss", "eval_loss"),), detect)

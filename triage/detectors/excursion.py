@@ -1,0 +1,79 @@
+"""Excursions of the judged signal: spikes, bursts, level shifts, blow-ups and non-finite values."""
+
+from __future__ import annotations
+
+import math
+
+from triage.detectors._contract import Detector
+from triage.detectors._forward import Excursion, walk
+from triage.detectors._points import SENSITIVITY, Points, points_of
+from triage.model import Confidence, Event, Evidence
+from triage.options import Options
+from triage.signals import SignalTable
+
+
+def detect(signals: SignalTable, options: Options) -> list[Event]:
+    """Events of every judged signal, in order of their rows."""
+    import numpy as np
+
+    events: list[Event] = []
+    for judged in signals.judged:
+        points = points_of(signals, judged.name, judged.direction)
+        trace = walk(points.track, window=options.window, factor=SENSITIVITY[options.sensitivity])
+        for excursion in trace.excursions:
+            accepted = np.flatnonzero(trace.accepted[: excursion.onset])
+            healthy = int(points.rows[accepted[-1]]) if len(accepted) else None
+            events.append(_event(judged.name, points, excursion, healthy, signals))
+    return sorted(events, key=lambda e: e.onset)
+
+
+def _event(name: str, points: Points, excursion: Excursion, healthy: int | None, signals: SignalTable) -> Event:
+    """One excursion in rows of the signal table, with its numbers as evidence."""
+    rows, outcome, frozen = points.rows, excursion.outcome, excursion.frozen
+    peak_value = float(points.values[outcome.peak])
+    known = not math.isnan(frozen.level)
+    level = points.space.to_raw(frozen.level) if known else None
+    step = int(signals.step[rows[outcome.peak]])
+    if math.isfinite(outcome.z):
+        evidence = [
+            Evidence("excess-over-baseline", name, peak_value, level, None, step),
+            Evidence("robust-z", name, outcome.z, None, frozen.z_open, step),
+        ]
+    else:
+        evidence = [Evidence("nonfinite-value", name, peak_value, level, None, step)]
+    return Event(
+        signal=name,
+        detector="excursion",
+        tier=excursion.tier,
+        onset=int(rows[excursion.onset]),
+        trigger=int(rows[excursion.trigger]),
+        peak=int(rows[outcome.peak]),
+        end=int(rows[outcome.end - 1]) + 1,
+        recovered=int(rows[outcome.recovered]) if outcome.recovered is not None else None,
+        healthy=healthy,
+        width=outcome.width,
+        censored=outcome.is_cut,
+        is_open=outcome.recovered is None,
+        n_nonfinite=outcome.nonfinite,
+        peak_value=peak_value,
+        level=level,
+        excess=outcome.excess / frozen.unit,
+        z=outcome.z,
+        confidence=_confidence(excursion),
+        evidence=tuple(evidence),
+        n_groups=outcome.groups,
+        needed=outcome.needed,
+    )
+
+
+def _confidence(excursion: Excursion) -> Confidence:
+    """How sure the interval is: few points behind it, a cut confirmation, or a lone strong point."""
+    outcome, frozen = excursion.outcome, excursion.frozen
+    if math.isinf(outcome.z):
+        return "high" if frozen.rows >= 1 else "medium"
+    if outcome.is_cut or frozen.rows < 20:  # noqa: PLR2004 - MIN_ROWS: no noise estimate behind it
+        return "low"
+    return "high" if excursion.tier in ("hard", "joint") else "medium"
+
+
+DETECTOR = Detector("excursion", (("loss", "eval_loss"),), detect)

@@ -1,0 +1,82 @@
+"""Non-finite gradient norms that stay: the run is sick although the logged loss is still finite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from triage.detectors._contract import Detector
+from triage.model import Event, Evidence
+from triage.options import Options
+from triage.signals import SignalTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+STAYS: Final = 5
+"""Logged points in a row, up to the end, that make a non-finite gradient more than a skipped step: a scale search of
+fp16 halves from 2^16 to a working scale within a few rows (SPIKE_SCIENCE 5, 8)."""
+
+WATCHED: Final = ("grad_norm",)
+
+
+def detect(signals: SignalTable, options: Options) -> list[Event]:
+    """One event per watched column whose values are non-finite up to the end of a segment."""
+    del options
+    events: list[Event] = []
+    for name in WATCHED:
+        if name not in signals.columns:
+            continue
+        rows, values = signals.points(name)
+        for segment in _segments(signals.segment[rows]):
+            event = _tail(name, rows[segment], values[segment], signals)
+            if event is not None:
+                events.append(event)
+    return events
+
+
+def _segments(segment: NDArray[np.int64]) -> list[slice]:
+    """Slices of equal segment numbers."""
+    import numpy as np
+
+    edges = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(segment))), len(segment)]
+    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+
+
+def _tail(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signals: SignalTable) -> Event | None:
+    """The unbroken non-finite tail of one segment, where it is long enough; a column that was never finite counts."""
+    import numpy as np
+
+    finite = np.flatnonzero(np.isfinite(values))
+    start = int(finite[-1]) + 1 if len(finite) else 0
+    length = len(values) - start
+    if length < min(STAYS, max(2, len(values))):
+        return None
+    step = int(signals.step[rows[start]])
+    return Event(
+        signal=name,
+        detector="nonfinite",
+        tier="nonfinite",
+        onset=int(rows[start]),
+        trigger=int(rows[start]),
+        peak=int(rows[start]),
+        end=int(rows[-1]) + 1,
+        recovered=None,
+        healthy=int(rows[start - 1]) if start else None,
+        width=length,
+        censored=False,
+        is_open=True,
+        n_nonfinite=length,
+        peak_value=float(values[start]),
+        level=None,
+        excess=float("inf"),
+        z=float("inf"),
+        confidence="high",
+        evidence=(
+            Evidence("nonfinite-value", name, float(values[start]), None, None, step),
+            Evidence("nonfinite-stays", name, float(length), None, float(STAYS), step),
+        ),
+    )
+
+
+DETECTOR = Detector("nonfinite", (("grad_norm",),), detect)

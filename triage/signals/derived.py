@@ -1,0 +1,64 @@
+"""Derived columns, and losses that hide a non-finite value."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+ZERO_RUN: Final = 3
+"""Losses of exactly 0.0 to the end of a log without gradients that hide a NaN: at least so many (FORMATS 3: every row
+after the NaN is 0.0; a memorised loss reaches 0 gradually)."""
+
+ZERO_DROP: Final = 0.01
+"""... and the last positive loss before them is at least this: a loss that fell to nothing is not hidden."""
+
+
+def hidden_losses(columns: MutableMapping[str, Array], logged: MutableMapping[str, Mask]) -> NDArray[np.intp]:
+    """Rows in which a finite loss stands for a non-finite one (Hugging Face's filter; FORMATS 3).
+
+    Exactly 0.0 beside a non-finite gradient norm; the too-small row in which it begins (its gradient is already
+    non-finite, the row after it is hidden); and, without a gradient norm, an unbroken run of exact zeros to the end.
+    """
+    import numpy as np
+
+    loss, has_loss = columns["loss"], logged["loss"]
+    zero = has_loss & (loss == 0.0)
+    if not zero.any():
+        return np.empty(0, dtype=np.intp)
+    if "grad_norm" in columns and logged["grad_norm"].any():
+        bad = logged["grad_norm"] & ~np.isfinite(columns["grad_norm"])
+        hidden = zero & bad
+        points = np.flatnonzero(has_loss)
+        for here, after in zip(points[:-1], points[1:], strict=True):
+            if hidden[after] and bad[here] and np.isfinite(loss[here]):
+                hidden[here] = True
+        return np.flatnonzero(hidden)
+    points = np.flatnonzero(has_loss)
+    values = loss[points]
+    run = len(values) - int(np.argmax(values[::-1] != 0.0)) if (values != 0.0).any() else 0
+    tail = points[run:]
+    before = values[:run]
+    if len(tail) >= ZERO_RUN and (not len(before) or before[-1] >= ZERO_DROP):
+        return tail
+    return np.empty(0, dtype=np.intp)
+
+
+def derive(columns: MutableMapping[str, Array], logged: MutableMapping[str, Mask]) -> None:
+    """Add `update_ratio` (where its parts are logged) and `u_over_lr`; rows without both parts stay not logged."""
+    import numpy as np
+
+    if "update_ratio" not in columns and {"update_norm", "param_norm"} <= columns.keys():
+        both = logged["update_norm"] & logged["param_norm"] & (columns["param_norm"] > 0)
+        columns["update_ratio"] = np.where(both, columns["update_norm"] / np.where(both, columns["param_norm"], 1), np.nan)
+        logged["update_ratio"] = both
+    if {"update_ratio", "lr"} <= columns.keys():
+        both = logged["update_ratio"] & logged["lr"] & (columns["lr"] > 0)
+        columns["u_over_lr"] = np.where(both, columns["update_ratio"] / np.where(both, columns["lr"], 1), np.nan)
+        logged["u_over_lr"] = both
