@@ -108,7 +108,7 @@ def group(signals: SignalTable, events: Sequence[Event]) -> list[Incident]:
     names = [judged.name for judged in signals.judged]
     incidents: list[Incident] = []
     for name in names:
-        own = [e for e in events if e.signal == name]
+        own = _without_echoes([e for e in events if e.signal == name])
         incidents += _periodic(signals, _clusters(signals, name, own))
     for event in (e for e in events if e.signal not in names):
         host = next((i for i in incidents if _overlaps(signals, i, event)), None)
@@ -117,6 +117,19 @@ def group(signals: SignalTable, events: Sequence[Event]) -> list[Incident]:
         else:
             incidents[incidents.index(host)] = replace(host, joined=(*host.joined, event))
     return incidents
+
+
+def _without_echoes(events: list[Event]) -> list[Event]:
+    """Drop what another detector says better: a drift, or a return to the start, that an open excursion explains."""
+    opened = [e for e in events if e.detector == "excursion" and e.is_open]
+    late = [e for e in events if e.detector == "back-to-start"]
+    out = []
+    for event in events:
+        if event.detector == "excursion":
+            out.append(event)
+        elif not any(e.end >= event.peak for e in opened) and not (event.detector == "drift" and late):
+            out.append(event)
+    return out
 
 
 def _clusters(signals: SignalTable, name: str, events: Sequence[Event]) -> list[Incident]:

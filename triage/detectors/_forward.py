@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from triage.detectors._recovery import Frozen, Outcome, deadline, follow
 from triage.detectors._tiers import BAND_Z, DOUBLED, POINT_TIERS, Stretch, level_candidates, level_holds
-from triage.signals.baseline import MIN_ROWS, Accepted, effective, forecast, window_length
+from triage.signals.baseline import MAD_TO_SD, MIN_ROWS, Accepted, effective, forecast, window_length
+from triage.signals.space import RAW_UNIT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -147,12 +148,10 @@ def _early(
             return position, position, "nonfinite"
         if state.count:
             reference = max(first, float(np.median(state.x[-EARLY_REFERENCE:])))
-            rise = x - reference
+            twice, alone = _early_steps(track.space, state, reference)
             ahead = track.x[position + 1 : position + 2]
-            confirmed = len(ahead) == 1 and (math.isnan(ahead[0]) or _doubles(track.space, ahead[0], reference, DOUBLED))
-            if _doubles(track.space, x, reference, EARLY_ALONE) or (
-                confirmed and _doubles(track.space, x, reference, DOUBLED) and rise > 0
-            ):
+            confirmed = len(ahead) == 1 and not ahead[0] - reference < twice  # a non-finite next row confirms
+            if x - reference >= alone or (confirmed and x - reference >= twice):
                 return position, position, "early"
         state.append(*(np.array([v]) for v in (x, 0.0, 0.0, 0.0)))
         trace.accepted[position] = True
@@ -162,11 +161,21 @@ def _early(
     return None
 
 
-def _doubles(space: Space, x: float, reference: float, nats: float) -> bool:
-    """Is the value at least exp(nats) times the reference? In raw space: that many times its magnitude above it."""
+def _early_steps(space: Space, state: Accepted, reference: float) -> tuple[float, float]:
+    """Rises over the reference that count as twice and four times of it.
+
+    In raw space a loss around zero has no multiples: there the rise must also be 2 (and 4) units of 5 x the noise of
+    first differences, and nothing opens before five rows have shown what that noise is.
+    """
+    import numpy as np
+
     if space.is_log:
-        return x - reference >= nats
-    return x - reference >= (math.exp(nats) - 1.0) * max(abs(reference), 1e-12)
+        return DOUBLED, EARLY_ALONE
+    if state.count < EARLY_REFERENCE:
+        return math.inf, math.inf
+    unit = RAW_UNIT * MAD_TO_SD * float(np.median(np.abs(np.diff(state.x))))
+    size = max(abs(reference), 1e-12)
+    return max(size, 2 * unit), max(3 * size, 4 * unit)
 
 
 def _calm(
@@ -184,7 +193,7 @@ def _calm(
     rounding = track.space.rounding(float(np.median(state.x[-8:])))
     expected = forecast(state, x, window, is_log=track.space.is_log, rounding=rounding, factor=factor)
     z = (x - expected.base) / expected.scale
-    stretch = Stretch(x, expected, z, (x - expected.base) / expected.unit, track.second[position:stop])
+    stretch = Stretch(x, expected, z, (x - expected.base) / expected.unit, track.second[position:stop], track.space.is_log)
     opened = _first_opening(state, stretch)
     taken = len(x) if opened is None else opened[0]
     _accept(state, trace, position, stretch, taken)

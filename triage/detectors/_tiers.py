@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from triage.signals.baseline import Accepted, Forecast, effective
+from triage.signals.baseline import RECORD_ROWS, Accepted, Forecast, effective
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +40,17 @@ LEVEL_SE: Final = 7.0
 """A level shift: the median of the last 4, 8 or 16 rows lies 10 %, one noise and 7 standard errors above the band."""
 MEDIAN_SE: Final = 1.2533
 """Standard error of a median over that of a mean, sqrt(pi / 2)."""
+WITNESS_Z: Final = 3.0
+WITNESS_EFFECT: Final = DOUBLED
+"""A point out of band that doubles the level, beats the record and has a second witness: two signals at 3 and 6 noises
+are as rare as one at 7 (SPIKE_SCIENCE 3.2: 5/5 in two signals gives 0.6 per 10,000)."""
+LEVEL_RECORD: Final = 2.0
+"""... and must beat the record the more, the fewer rows carry it: 1 x for 4 rows, 0.5 x for 16 (record x 2 / sqrt k)."""
+LEVEL_SE_WITNESS: Final = 5.0
+"""Standard errors of a level shift that a second signal accompanies, by the same reasoning."""
+TOWER_EFFECT: Final = 2 * DOUBLED
+"""Below 100 accepted rows, four times the largest of the last 16 needs no noise estimate: on a steep decay with few
+points the noise of the trend measures nothing (lognormal noise of sd 0.7 does so once in some 10,000 rows)."""
 BAND_Z: Final = 3.0
 """A row with z >= 3 is out of band (DESIGN 4)."""
 
@@ -54,6 +65,7 @@ class Stretch:
         z: excess over `expected.base` in noises.
         effect: the same in units of effect.
         second: another signal (gradient, update) left its band within 8 rows before and 2 after.
+        is_log: log space.
     """
 
     x: Array
@@ -61,6 +73,7 @@ class Stretch:
     z: Array
     effect: Array
     second: Mask
+    is_log: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +92,10 @@ def _clear(s: Stretch) -> Mask:
 
 
 def _hard(s: Stretch) -> Mask:
+    import numpy as np
+
+    if not s.is_log:  # a loss around zero has no multiples
+        return np.zeros(len(s.x), dtype=bool)
     return (s.effect >= DOUBLED) & (s.z >= s.expected.z_open) & _clear(s)
 
 
@@ -94,7 +111,21 @@ def _joint(s: Stretch) -> Mask:
 
 def _record(s: Stretch) -> Mask:
     beats = s.x - s.expected.base >= RECORD_TWICE * s.expected.record
-    return (s.z >= RECORD_Z * s.expected.widen) & (s.effect >= RECORD_EFFECT) & beats
+    known = s.expected.count >= RECORD_ROWS  # a record of fewer rows is soon beaten
+    return (s.z >= RECORD_Z * s.expected.widen) & (s.effect >= RECORD_EFFECT) & beats & known
+
+
+def _witness(s: Stretch) -> Mask:
+    return (s.z >= WITNESS_Z * s.expected.widen) & (s.effect >= WITNESS_EFFECT) & s.second & _clear(s)
+
+
+def _tower(s: Stretch) -> Mask:
+    import numpy as np
+
+    if not s.is_log:
+        return np.zeros(len(s.x), dtype=bool)
+    few = s.expected.count < RECORD_ROWS
+    return (s.x - s.expected.highest >= TOWER_EFFECT) & few
 
 
 POINT_TIERS: Final[tuple[Tier, ...]] = (
@@ -102,6 +133,8 @@ POINT_TIERS: Final[tuple[Tier, ...]] = (
     Tier("strong", _strong, "z of 8 or more, and 10 % or more"),
     Tier("joint", _joint, "z of 6 or more, 2 % or more, and a second signal left its band"),
     Tier("record", _record, "25 % or more, and twice anything seen in the last 100 rows"),
+    Tier("tower", _tower, "below 100 rows: four times the largest of the last 16"),
+    Tier("witness", _witness, "twice the level, out of band, and a second signal left its band"),
 )
 """Rules on single rows, strongest first; a row opens an event by the first that holds."""
 
@@ -115,6 +148,7 @@ def level_candidates(past: Accepted, stretch: Stretch) -> list[tuple[int, int]]:
     x = np.concatenate([past.x[-longest:], stretch.x])
     base = np.concatenate([(past.x - past.excess)[-longest:], stretch.expected.base])
     back = len(x) - len(stretch.x)
+    at = np.arange(len(stretch.x))
     found: list[tuple[int, int]] = []
     for k in LEVEL_ROWS:
         if len(x) < k:
@@ -123,7 +157,10 @@ def level_candidates(past: Accepted, stretch: Stretch) -> list[tuple[int, int]]:
         shift[k - 1 :] -= base[: len(base) - k + 1]
         shift = shift[back:]
         limit = np.maximum(LEVEL_EFFECT * stretch.expected.unit, stretch.expected.scale)
-        limit = np.maximum(limit, LEVEL_SE * MEDIAN_SE / math.sqrt(k) * stretch.expected.scale * stretch.expected.widen)
+        errors = np.where(stretch.second, LEVEL_SE_WITNESS, LEVEL_SE)
+        limit = np.maximum(limit, errors * MEDIAN_SE / math.sqrt(k) * stretch.expected.scale * stretch.expected.widen)
+        record = np.concatenate([np.full(back, np.nan), stretch.expected.record])[np.maximum(back + at - k + 1, 0)]
+        limit = np.fmax(limit, LEVEL_RECORD / math.sqrt(k) * record)  # the record as it stood before those rows
         found += [(int(i), k) for i in np.flatnonzero(shift >= limit)]
     return sorted(found)
 
@@ -137,5 +174,6 @@ def level_holds(past: Accepted, stretch: Stretch, row: int, k: int) -> bool:
     base = x[0] - excess[0]
     noise = effective(float(stretch.expected.scale[row]), past.residual[-128:])
     shift = float(np.median(x)) - base
-    needed = max(noise, LEVEL_SE * MEDIAN_SE / math.sqrt(k) * noise * float(stretch.expected.widen[row]))
+    errors = LEVEL_SE_WITNESS if stretch.second[row] else LEVEL_SE
+    needed = max(noise, errors * MEDIAN_SE / math.sqrt(k) * noise * float(stretch.expected.widen[row]))
     return shift >= needed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from triage.detectors._contract import Detector
@@ -18,6 +19,8 @@ LOW: Final = 0.7
 """The loss had been below 0.7 x the first loss (DESIGN 4)."""
 BACK_LEAST, BACK_MOST = 0.9, 1.5
 """... and its tail lies within 0.9 to 1.5 x the first loss (DESIGN 4)."""
+LOW_SE: Final = 6.0
+"""... by six standard errors of a median of five, so that a noisy log has not been low by chance."""
 TAIL_SHARE: Final = 0.05
 TAIL_LEAST, TAIL_MOST = 5, 64
 """The tail is the last twentieth, 5 to 64 points [choice: five points outvote a lone spike at the end]."""
@@ -47,12 +50,18 @@ def _event(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signa
     if n < 4 * TAIL_LEAST or not values[0] > 0:
         return None
     first, tail = float(values[0]), float(np.median(values[-size:]))
-    low = np.flatnonzero(_median_of_5(values) < LOW * first)
+    smooth = _trailing_median(values, TAIL_LEAST)
+    low = np.flatnonzero(smooth[TAIL_LEAST - 1 :] < LOW * first) + TAIL_LEAST - 1
     if not len(low) or not BACK_LEAST * first <= tail <= BACK_MOST * first:
         return None
-    onset = int(low[-1]) + 1
-    if onset >= n:
-        return None
+    noise = 1.4826 * float(np.median(np.abs(np.diff(np.log(values))))) / math.sqrt(2)
+    if math.log(tail / float(smooth[low].min())) < LOW_SE * 1.2533 * noise / math.sqrt(TAIL_LEAST):
+        return None  # the lowest of many medians of five noisy points is low by chance
+    half = math.sqrt(float(smooth[low[-1]]) * tail)  # half way up, in nats
+    under = np.flatnonzero(_trailing_median(values, 3)[: n - size // 2] < half)
+    onset = int(under[-1]) + 1
+    while onset > 1 and values[onset - 1] > half:  # a median of 3 lags by one row
+        onset -= 1
     peak = onset + int(np.argmax(values[onset:]))
     return Event(
         signal=name,
@@ -77,11 +86,11 @@ def _event(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signa
     )
 
 
-def _median_of_5(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Trailing median of 5: one low point is not having been low."""
+def _trailing_median(values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Median of the last `size` values at each row: one low point is not having been low."""
     import bottleneck as bn
 
-    out: NDArray[np.float64] = bn.move_median(values, min(5, len(values)), min_count=1)
+    out: NDArray[np.float64] = bn.move_median(values, min(size, len(values)), min_count=1)
     return out
 
 

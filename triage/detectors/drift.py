@@ -26,6 +26,8 @@ RISE: Final = 0.10
 QUIET_RISE: Final = 0.02
 QUIET_SE: Final = 10.0
 """Where the noise is small, 2 % is enough if it is ten standard errors of a block median."""
+BEYOND_START: Final = 1.5
+"""Upper end of what counts as back at the start (DESIGN 4)."""
 LASTING: Final = 4
 """Blocks above the best level, the last included, each of them: a rise that has lasted an eighth of the log."""
 
@@ -36,8 +38,10 @@ def detect(signals: SignalTable, options: Options) -> list[Event]:
     events = []
     for judged in signals.judged:
         points = points_of(signals, judged.name, judged.direction)
+        if not points.space.is_log:
+            continue
         event = _event(judged.name, points.rows, points.values, points.track.x, signals)
-        if event is not None and points.space.is_log:
+        if event is not None:
             events.append(event)
     return events
 
@@ -68,8 +72,9 @@ def _event(
     steady = np.median(after[len(after) // 2 :]) > np.median(after[: max(1, len(after) // 2)])
     if not steady or after[-LASTING:].mean() < RISE:
         return None
-    onset_block = best + 1 + int(np.argmax(after >= min(needed, after[-1]))) if (after >= needed).any() else best + 1
-    onset = start + onset_block * size
+    if is_moving_target(level, best, float(values[0])):
+        return None
+    onset = _leaves(x, start + best * size, float(level[best]), float(noise), size)
     peak = start + (best + 1 + int(np.argmax(after))) * size + size // 2
     return Event(
         signal=name,
@@ -94,6 +99,29 @@ def _event(
             Evidence("slow-rise", name, float(np.exp(level[-1])), float(np.exp(level[best])), None, int(signals.step[rows[onset]])),
         ),
     )
+
+
+def is_moving_target(level: NDArray[np.float64], best: int, first: float) -> bool:
+    """Does the objective itself grow, as the value targets of reinforcement learning do?
+
+    A diverging model ends at chance level, near its first loss, or blows up ever faster. A level that climbs past
+    1.5 x the first loss without an excursion, and ever more slowly (in nats), is neither.
+    """
+    import numpy as np
+
+    after = level[best:]
+    middle = after[len(after) // 2]
+    return bool(after[-1] > np.log(BEYOND_START * first) and after[-1] - middle < middle - after[0])
+
+
+def _leaves(x: NDArray[np.float64], best: int, level: float, noise: float, size: int) -> int:
+    """First row after the best block from which on the trailing median never returns to the best level."""
+    import bottleneck as bn
+    import numpy as np
+
+    smooth = bn.move_median(x, size, min_count=1)
+    low = np.flatnonzero(smooth[best:] <= level + noise / np.sqrt(size) * 3.0)
+    return min(len(x) - 1, best + (int(low[-1]) if len(low) else 0) + 1)
 
 
 DETECTOR = Detector("drift", (("loss", "eval_loss"),), detect)

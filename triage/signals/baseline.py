@@ -34,6 +34,9 @@ MIN_ROWS: Final = 20
 GATE_ROWS: Final = 8
 """The rise gate: excess also over the median of the last 8 accepted rows (SPIKE_SCIENCE 11)."""
 
+HIGHEST_ROWS: Final = 16
+"""Rows whose largest value a towering row is compared with (detectors/_tiers.py)."""
+
 RECORD_ROWS: Final = 100
 """The record rule compares with the largest residual of the last 100 accepted rows (SPIKE_SCIENCE 11)."""
 
@@ -106,8 +109,8 @@ class Accepted:
         slope = (np.median(self.x[half:]) - np.median(self.x[:half])) / max(1.0, (len(t)) / 2) if half else 0.0
         line = np.median(self.x - slope * t) + slope * t
         self.residual = self.x - line
-        self.excess = np.zeros(len(t))
-        self.down = np.zeros(len(t))
+        self.excess = np.full(len(t), np.nan)  # nothing was expected of these rows
+        self.down = np.full(len(t), np.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,8 @@ class Forecast:
         widen: sqrt(1 + 16/n).
         record: largest gated excess among the last 100 accepted rows.
         unit: effect size that counts as 1 (1 in log space).
+        count: accepted rows before each.
+        highest: largest of the last 16 accepted rows.
     """
 
     predict: Array
@@ -131,6 +136,8 @@ class Forecast:
     widen: Array
     record: Array
     unit: Array
+    count: Array
+    highest: Array
 
 
 def window_length(count: int, window: int | None) -> int:
@@ -168,25 +175,19 @@ def forecast(state: Accepted, x: Array, window: int | None, *, is_log: bool, rou
         moved: Array = getattr(bn, f"move_{kind}")(values[start:], min(length, size - start), min_count=1)
         return moved[back - start - 1 : size - start - 1]
 
-    half = width // 2
-    newer = before(series, half, "median")
-    n = np.minimum(at, width).astype(float)
-    older_end = at - half
-    centre = before(series, width, "median")
-    slope = np.zeros(len(x))
-    has_older = older_end > half // 2
-    if has_older.any():
-        start = max(0, back - width)
-        shifted = bn.move_median(series[start:], min(half, size - start), min_count=1)
-        older = shifted[np.maximum(older_end[has_older] - start - 1, 0)]
-        n_older = np.minimum(older_end[has_older], half)
-        slope[has_older] = (newer[has_older] - older) / (0.5 * (half + n_older))
-    predict = centre + slope * (n + 1) / 2
     gate = before(series, GATE_ROWS, "median")
+    centre = before(series, width, "median")
+    if state.count < EARLY_ROWS:
+        predict, scale = _exact(series, at, width)
+    else:
+        half = width // 2
+        newer = before(series, half, "median")
+        older = before(np.concatenate([np.full(half, np.nan), series[:-half]]), half, "median")
+        slope = np.nan_to_num(newer - older) / half
+        predict = centre + slope * (width + 1) / 2
+        residual = np.concatenate([state.residual, x - predict])
+        scale = MAD_TO_SD * before(np.abs(residual), width, "median")
     base = np.maximum(predict, gate)
-
-    residual = np.concatenate([state.residual, x - predict])
-    scale = MAD_TO_SD * before(np.abs(residual), width, "median")
     if is_log:
         floor = np.full(len(x), max(LOG_FLOOR, rounding))
         unit = np.ones(len(x))
@@ -196,21 +197,54 @@ def forecast(state: Accepted, x: Array, window: int | None, *, is_log: bool, rou
         unit = np.maximum(RAW_UNIT * MAD_TO_SD * before(steps, width, "median"), RAW_UNIT * floor)
     scale = np.maximum(scale, floor)
 
+    highest = before(series, HIGHEST_ROWS, "max")
     count = state.count + np.arange(len(x))
     widen = np.sqrt(1.0 + SMALL_SAMPLE / np.maximum(count, 1)) * factor
     excess = np.concatenate([state.excess, x - base])
-    record = np.maximum(before(excess, RECORD_ROWS, "max"), 0.0)
+    record = np.maximum(np.nan_to_num(before(excess, RECORD_ROWS, "max")), 0.0)
     low = np.minimum(predict, gate)
     down = np.concatenate([state.down, np.maximum(low - x, 0.0) / scale])
-    deepest = np.where(count >= CALIBRATION_MIN, before(down, CALIBRATION_ROWS, "max"), 0.0)
+    deepest = np.where(count >= CALIBRATION_MIN, np.nan_to_num(before(down, CALIBRATION_ROWS, "max")), 0.0)
     z_open = np.maximum(Z_OPEN, CALIBRATION_FACTOR * deepest) * widen
-    return Forecast(predict, base, scale, z_open, widen, record, unit)
+    return Forecast(predict, base, scale, z_open, widen, record, unit, count.astype(float), highest)
+
+
+def _exact(series: Array, at: NDArray[np.intp], width: int) -> tuple[Array, Array]:
+    """Prediction and scale from each row's own window, the scale from the residuals of that window's line.
+
+    For the first few hundred rows, where the window is short and every row of it counts. Cost: rows x window.
+    """
+    import numpy as np
+
+    padded = np.concatenate([np.full(width, np.nan), series])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, width)[at]  # the `width` values before each row
+    half = width // 2
+    t = np.arange(-width, 0, dtype=float)
+    seen = np.isfinite(windows)
+    n_older = seen[:, : width - half].sum(axis=1)
+    newer = np.nanmedian(windows[:, width - half :], axis=1)
+    older = np.where(n_older > half // 4, _nanmedian(windows[:, : width - half], n_older), np.nan)
+    slope = np.nan_to_num((newer - older) / (0.5 * (half + n_older)))
+    levelled = windows - slope[:, None] * t
+    centre = np.nanmedian(levelled, axis=1)
+    scale = MAD_TO_SD * np.nanmedian(np.abs(levelled - centre[:, None]), axis=1)
+    return centre, scale
+
+
+def _nanmedian(windows: Array, count: NDArray[np.intp]) -> Array:
+    """Median of each row's finite values, NaN where there are none (without numpy's warning)."""
+    import numpy as np
+
+    some = np.where(count[:, None] > 0, windows, 0.0)
+    out: Array = np.nanmedian(some, axis=1)
+    return np.where(count > 0, out, np.nan)
 
 
 def autocorrelation(residual: Array) -> float:
     """Lag-1 autocorrelation of residuals, clipped to [0, 0.9]; 0 below 8 values."""
     import numpy as np
 
+    residual = residual[np.isfinite(residual)]
     if len(residual) < 8:
         return 0.0
     spread = MAD_TO_SD * float(np.median(np.abs(residual - np.median(residual))))
