@@ -1,0 +1,126 @@
+"""Styled lines: what the pieces of the terminal output are made of before colour is put on.
+
+Separate so that the pieces need no terminal library and can be compared as plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
+
+from triage.report._width import cells, chop, pad, pieces
+
+Style = Literal["plain", "strong", "dim", "good", "bad", "warn", "accent"]
+
+Span = tuple[str, Style]
+Line = tuple[Span, ...]
+
+BLANK: Final[Line] = ()
+"""An empty line."""
+
+PROSE_WIDTH: Final = 112
+"""Longest line of prose in cells; wider ones are hard to follow, however wide the terminal is."""
+
+
+def line(*parts: str | Span, style: Style = "plain") -> Line:
+    """Make a line; plain strings get `style`."""
+    return tuple((part, style) if isinstance(part, str) else part for part in parts)
+
+
+def plain(found: Line) -> str:
+    """The text of a line without styles."""
+    return "".join(text for text, _ in found)
+
+
+def width_of(found: Line) -> int:
+    """The cells that a line takes."""
+    return sum(cells(text) for text, _ in found)
+
+
+def indent(lines: Iterable[Line], by: int) -> list[Line]:
+    """Move lines to the right; empty lines stay empty."""
+    return [((" " * by, "plain"), *found) if found else found for found in lines]
+
+
+def wrap(found: Line, width: int, *, hanging: int = 0) -> list[Line]:
+    """Break a line at blanks and between wide characters.
+
+    Args:
+        found: the line; its first line starts at the margin.
+        width: cells per line.
+        hanging: blanks before every line but the first.
+    """
+    width = max(width, hanging + 8)
+    lines: list[list[Span]] = [[]]
+    used = 0
+    start = 0
+    for text, style in found:
+        for piece in pieces(text):
+            is_blank = piece.isspace()
+            size = cells(piece)
+            if is_blank and used == start and len(lines) > 1:
+                continue
+            if not is_blank and used + size > width and used > start:
+                lines.append([(" " * hanging, "plain")] if hanging else [])
+                used = start = hanging
+            for n, part in enumerate(chop(piece, width - used) if used + size > width else [piece]):
+                if n:
+                    lines.append([(" " * hanging, "plain")] if hanging else [])
+                    used = start = hanging
+                lines[-1].append((part, style))
+                used += cells(part)
+    return [joined(spans) for spans in lines]
+
+
+def joined(spans: Sequence[Span]) -> Line:
+    """Join neighbours of one style, and drop blanks at the end."""
+    together: list[Span] = []
+    for text, style in spans:
+        if together and together[-1][1] == style:
+            together[-1] = (together[-1][0] + text, style)
+        else:
+            together.append((text, style))
+    while together and not together[-1][0].strip(" "):
+        together.pop()
+    if together:
+        together[-1] = (together[-1][0].rstrip(" "), together[-1][1])
+    return tuple(together)
+
+
+def pairs(rows: Sequence[tuple[str, Line]], width: int, *, gap: int = 2) -> list[Line]:
+    """Lay out labels and values in two columns; long values wrap under themselves."""
+    label_width = max((cells(label) for label, _ in rows), default=0) + gap
+    lines: list[Line] = []
+    for label, value in rows:
+        head: Span = (pad(label, label_width), "dim")
+        lines += wrap((head, *value), min(width, PROSE_WIDTH), hanging=label_width)
+    return lines
+
+
+def listed(mark: Span, found: Line, width: int) -> list[Line]:
+    """A line behind a mark, wrapped under itself."""
+    lead = cells(mark[0]) + 1
+    return wrap((mark, (" ", "plain"), *found), min(width, PROSE_WIDTH), hanging=lead)
+
+
+def table(
+    rows: Sequence[Sequence[Span]], *, right: frozenset[int] = frozenset(), gap: int = 2, head: bool = True
+) -> list[Line]:
+    """Align cells in columns.
+
+    Args:
+        rows: cells of each row; the first row is the head where `head`.
+        right: columns whose text stands at the right end (numbers).
+        gap: blanks between columns.
+        head: the first row is dimmed.
+    """
+    widths = [max(cells(row[column][0]) for row in rows) for column in range(len(rows[0]))] if rows else []
+    lines: list[Line] = []
+    for n, row in enumerate(rows):
+        spans: list[Span] = []
+        for column, (text, style) in enumerate(row):
+            shown: Style = "dim" if head and n == 0 else style
+            spans.append((pad(text, widths[column], right=column in right), shown))
+            spans.append((" " * gap, "plain"))
+        lines.append(joined(spans))
+    return lines

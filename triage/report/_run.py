@@ -1,0 +1,139 @@
+"""The frame around the incidents of a run: verdict, findings, what could not be judged, what would help, notices.
+
+Separate from the incidents because every command shows some of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from triage.model import Finding, MissingMetric, Notice, NotJudged, ReadError, Report, RunReport
+from triage.report._advice import advice_lines
+from triage.report._lines import Line, Span, Style, indent, line, listed, wrap
+from triage.report._numbers import number
+from triage.report._say import Say, counted, evidence_lines, values
+from triage.report._width import clean
+from triage.texts import has
+
+VERDICT_STYLES: Final[Mapping[str, Style]] = {
+    "healthy": "good",
+    "recovered": "good",
+    "undetermined": "warn",
+    "unresolved": "bad",
+}
+_SEVERITIES: Final[Mapping[str, Span]] = {"error": ("✗", "bad"), "warning": ("!", "warn"), "info": ("·", "dim")}
+
+
+def verdict_lines(say: Say, run: RunReport, width: int, *, is_named: bool) -> list[Line]:
+    """The verdict in one line; with the name of the run where there are several."""
+    spans: list[Span] = [(say("verdicts", f"{run.verdict}.word"), VERDICT_STYLES[run.verdict]), ("  ", "plain")]
+    if is_named:
+        spans += [(clean(run.run_id), "strong"), (": ", "plain")]
+    spans.append((_verdict(say, run), "plain"))
+    return wrap(tuple(spans), width, hanging=2)
+
+
+def overall_lines(say: Say, report: Report, width: int) -> list[Line]:
+    """One line over several runs: the worst verdict, and how many have which."""
+    order = ("unresolved", "undetermined", "recovered", "healthy")
+    counts = [(name, sum(run.verdict == name for run in report.runs)) for name in order]
+    parts = [f"{n} {say('verdicts', f'{name}.name')}" for name, n in counts if n]
+    if report.errors:
+        parts.append(counted(say, "n-errors", len(report.errors)))
+    return wrap(
+        (
+            (say("verdicts", f"{report.verdict}.word"), VERDICT_STYLES[report.verdict]),
+            ("  " + say("headings", "all-runs", runs=counted(say, "n-runs", len(report.runs))), "plain"),
+            (", ".join(parts), "plain"),
+        ),
+        width,
+        hanging=2,
+    )
+
+
+def error_lines(errors: Sequence[ReadError], width: int) -> list[Line]:
+    """Each path that could not be read or judged: where, what happened, what to do."""
+    lines: list[Line] = []
+    for error in errors:
+        where = f"{clean(error.path)}: " if error.path else ""
+        lines += listed(("✗", "bad"), ((where, "strong"), (clean(error.message), "plain")), width)
+        if error.hint:
+            lines += indent(listed(("→", "dim"), line(clean(error.hint)), width - 2), 2)
+    return lines
+
+
+def finding_lines(say: Say, findings: Sequence[Finding], width: int) -> list[Line]:
+    """Each finding with its numbers and its advice; errors first."""
+    order = list(_SEVERITIES)
+    lines: list[Line] = []
+    for found in sorted(findings, key=lambda one: order.index(one.severity)):
+        spans: list[Span] = [
+            (say("headings", f"severity-{found.severity}") + " ", _SEVERITIES[found.severity][1]),
+            (found.id, "strong"),
+        ]
+        if found.step is not None:
+            spans.append((" · " + say("headings", "at-step", step=found.step), "plain"))
+        if has("findings", f"{found.id}.means"):
+            spans.append((" · " + say("findings", f"{found.id}.means"), "plain"))
+        lines += listed(_SEVERITIES[found.severity], tuple(spans), width)
+        lines += indent(evidence_lines(say, found.evidence, width - 4), 4)
+        lines += indent(advice_lines(say, found.causes, found.checklist, None, width - 4), 4)
+    return lines
+
+
+def not_judged_lines(say: Say, missed: Sequence[NotJudged], width: int) -> list[Line]:
+    """Each detector that could not run, and what it would have needed."""
+    lines: list[Line] = []
+    for found in missed:
+        name = say("headings", f"detector-{found.detector}") if has("headings", f"detector-{found.detector}") else ""
+        needs = ", ".join(clean(column) for column in found.missing) or None
+        text = say("headings", "not-judged-text", name=name or clean(found.detector), needs=needs)
+        lines += listed(("?", "warn"), line(text), width)
+    return lines
+
+
+def missing_lines(say: Say, missing: Sequence[MissingMetric], width: int) -> list[Line]:
+    """Each column that would have helped: what it decides and how to log it."""
+    lines: list[Line] = []
+    for found in missing:
+        decides = ", ".join(_decided(say, name) for name in found.would_decide) or None
+        text = say("headings", "missing-text", decides=decides, how=clean(found.how) if found.how else None)
+        lines += listed(("+", "accent"), ((clean(found.column), "strong"), (text, "plain")), width)
+    return lines
+
+
+def notice_lines(say: Say, notices: Sequence[Notice], width: int) -> list[Line]:
+    """Each notice in one sentence."""
+    lines: list[Line] = []
+    for found in notices:
+        lines += listed(("·", "dim"), line(notice_text(say, found)), width)
+    return lines
+
+
+def notice_text(say: Say, found: Notice) -> str:
+    """The sentence of a notice."""
+    where = None if found.where is None else clean(found.where)
+    return say("notices", found.id, **{"count": number(found.count), "where": where, **values(found.detail)})
+
+
+def _decided(say: Say, id: str) -> str:  # noqa: A002 - as in texts
+    for kind in ("causes", "findings", "classes"):
+        if has(kind, f"{id}.name"):
+            return say(kind, f"{id}.name")
+    return clean(id)
+
+
+def _verdict(say: Say, run: RunReport) -> str:
+    total = len(run.diagnoses)
+    if run.verdict == "unresolved":
+        still = sum(found.status == "unresolved" for found in run.diagnoses)
+        errors = [found.id for found in run.findings if found.severity == "error"]
+        if still:
+            return say("verdicts", "unresolved.incidents", n=still, incidents=counted(say, "n-incidents", total))
+        return say("verdicts", "unresolved.findings", findings=", ".join(errors) or None)
+    if run.verdict == "recovered":
+        return say("verdicts", "recovered.incidents", incidents=counted(say, "n-incidents", total))
+    if run.verdict == "healthy":
+        return say("verdicts", "healthy.text", rows=counted(say, "n-rows", run.source.rows))
+    return say("verdicts", "undetermined.text")

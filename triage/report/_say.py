@@ -1,0 +1,84 @@
+"""Words for the pieces of the terminal output: sentences by id, counts, evidence.
+
+Separate so that every piece takes its words from `triage/texts` in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from triage.model import Evidence
+from triage.report._lines import Line, Style, listed
+from triage.report._numbers import number
+from triage.report._width import clean
+from triage.texts import has, text
+
+Say = Callable[..., str]
+"""`say(kind, id, **placeholders)` in one language."""
+
+MARKS: Final[Mapping[str, tuple[str, Style]]] = {
+    "supports": ("+", "good"),
+    "contradicts": ("−", "bad"),
+    "missing": ("?", "warn"),
+}
+"""What stands before a piece of evidence."""
+
+
+def voice(lang: str) -> Say:
+    """The sentences of one language."""
+    return partial(text, lang)
+
+
+def counted(say: Say, id: str, n: int) -> str:  # noqa: A002 - as in texts
+    """A count with its noun: "1 incident", "3 incidents", "3 个事件"."""
+    return say("headings", f"{id}.one" if n == 1 else f"{id}.many", n=n)
+
+
+def values(detail: Mapping[str, Any]) -> dict[str, str | None]:
+    """Placeholders of a notice or a step, cleaned and with short numbers; lists are joined."""
+    return {str(name): _value(value) for name, value in detail.items()}
+
+
+def evidence_text(say: Say, found: Evidence) -> str:
+    """The sentence of one piece of evidence."""
+    signal = None if found.signal is None else clean(found.signal)
+    if found.verdict == "missing":
+        kind_id = f"{found.id}.missing"
+        if has("evidence", kind_id):
+            return say("evidence", kind_id, signal=signal)
+        return say("headings", "evidence-missing", signal=signal, id=found.id)
+    return say(
+        "evidence",
+        found.id,
+        signal=signal,
+        observed=number(found.observed),
+        baseline=number(found.baseline),
+        threshold=number(found.threshold),
+        step=found.step,
+    )
+
+
+def evidence_lines(say: Say, evidence: Sequence[Evidence], width: int) -> list[Line]:
+    """One line per piece of evidence, each behind its mark; what supports first, what is missing last."""
+    order = list(MARKS)
+    lines: list[Line] = []
+    for found in sorted(evidence, key=lambda one: order.index(one.verdict)):
+        style: Style = "dim" if found.verdict == "missing" else "plain"
+        lines += listed(MARKS[found.verdict], ((evidence_text(say, found), style),), width)
+    return lines
+
+
+def _value(value: object) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        return ", ".join(_value(item) or "–" for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{clean(name)} {_value(item) or '–'}" for name, item in value.items())
+    return clean(value)

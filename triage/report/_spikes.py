@@ -1,0 +1,39 @@
+"""One line per incident, as `spikes` prints them.
+
+Separate because each command's view is a file.
+"""
+
+from __future__ import annotations
+
+from triage.model import Report
+from triage.report._lines import BLANK, Line, indent, line
+from triage.report._order import worst_first
+from triage.report._run import error_lines, overall_lines, verdict_lines
+from triage.report._say import Say
+from triage.report._source import window_text
+from triage.report._whole import list_lines
+
+
+def spikes_lines(say: Say, report: Report, width: int) -> list[Line]:
+    """Every run: its verdict, the window, and its incidents in the order of the log, or worst first where asked."""
+    lines: list[Line] = []
+    is_many = len(report.runs) + len(report.errors) > 1
+    if is_many:
+        lines += [*overall_lines(say, report, width), BLANK]
+    most = int(report.options.get("max_incidents", len(report.runs)))
+    for run in report.runs:
+        lines += verdict_lines(say, run, width, is_named=is_many)
+        lines.append(line("  " + say("headings", "window") + ": " + window_text(say, run.source, report.options)))
+        ranked = worst_first(run.diagnoses)
+        shown = ranked[:most]
+        if not report.options.get("worst"):
+            shown = sorted(shown, key=lambda pair: pair[0])
+        if shown:
+            lines += [BLANK, *indent(list_lines(say, shown), 2)]
+        if len(ranked) > len(shown):
+            lines += indent([line(say("headings", "left-out", n=len(ranked) - len(shown)), style="dim")], 2)
+        lines.append(BLANK)
+    lines += error_lines(report.errors, width)
+    while lines and lines[-1] == BLANK:
+        lines.pop()
+    return lines

@@ -1,0 +1,96 @@
+"""Text in terminal cells: cleaning, measuring, padding, clipping, wrapping; wide characters count twice.
+
+Separate because every piece of the terminal output aligns with it. Everything that comes from a log (run names,
+columns, paths) is untrusted and goes through `clean` first.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+REPLACEMENT: Final = "\ufffd"
+"""Stands for a character that could steer the terminal or be hidden in it; visible, so that names stay different."""
+
+_STEERING: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+"""Control characters, marks that turn the writing direction, invisible ones, and lone surrogates."""
+
+_CLOSING: Final = frozenset("，。；：、？！）》】」』”’…,.;:?!)%]}")
+_OPENING: Final = frozenset("（《【「『“‘([{")
+
+
+def clean(text: object) -> str:
+    """Give untrusted text for one line of a terminal: tabs and line ends become blanks, steering characters visible."""
+    return _STEERING.sub(REPLACEMENT, re.sub(r"[\t\r\n]+", " ", str(text)))
+
+
+def cells(text: str) -> int:
+    """Width in terminal cells; a Chinese character takes two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """Fill with blanks up to a width; `right` puts the text at the right end. A longer text stays as it is."""
+    blanks = " " * max(0, width - cells(text))
+    return blanks + text if right else text + blanks
+
+
+def clip(text: str, width: int) -> str:
+    """Cut to a width, with … where something is missing."""
+    if cells(text) <= width:
+        return text
+    kept = ""
+    for char in text:
+        if cells(kept + char) > width - 1:
+            break
+        kept += char
+    return kept + "…"
+
+
+def clip_middle(text: str, width: int) -> str:
+    """Cut to a width in the middle, so that both ends of a path stay readable."""
+    if cells(text) <= width or width < 8:  # noqa: PLR2004 - too narrow for two ends
+        return clip(text, width)
+    tail = ""
+    for char in reversed(text):
+        if cells(char + tail) > (width - 1) * 2 // 3:
+            break
+        tail = char + tail
+    return clip(text, width - cells(tail)) + tail
+
+
+def pieces(text: str) -> list[str]:
+    """Split a text where a line may break: after blanks, between wide characters, never before closing punctuation."""
+    found: list[str] = []
+    for word in re.findall(r" +|[^ ]+", text):
+        if word[0] == " ":
+            found.append(word)
+            continue
+        current = ""
+        for char in word:
+            wide = cells(char) > 1
+            last_wide = bool(current) and cells(current[-1]) > 1
+            may_break = bool(current) and (wide or last_wide) and char not in _CLOSING and current[-1] not in _OPENING
+            if may_break:
+                found.append(current)
+                current = ""
+            current += char
+        found.append(current)
+    return found
+
+
+def chop(text: str, width: int) -> list[str]:
+    """Cut a piece that is longer than a line into lines."""
+    parts, current = [], ""
+    for char in text:
+        if current and cells(current + char) > width:
+            parts.append(current)
+            current = ""
+        current += char
+    return [*parts, current]
