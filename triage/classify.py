@@ -108,7 +108,7 @@ def group(signals: SignalTable, events: Sequence[Event]) -> list[Incident]:
     names = [judged.name for judged in signals.judged]
     incidents: list[Incident] = []
     for name in names:
-        own = _without_echoes([e for e in events if e.signal == name])
+        own = _without_echoes([e for e in events if e.signal == name and e.tier != "heavy-tail"])
         incidents += _periodic(signals, _clusters(signals, name, own))
     for event in (e for e in events if e.signal not in names):
         host = next((i for i in incidents if _overlaps(signals, i, event)), None)

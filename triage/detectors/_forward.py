@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from triage.detectors._recovery import Frozen, Outcome, deadline, follow
 from triage.detectors._tiers import BAND_Z, DOUBLED, POINT_TIERS, Stretch, level_candidates, level_holds
-from triage.signals.baseline import MAD_TO_SD, MIN_ROWS, Accepted, effective, forecast, window_length
+from triage.signals.baseline import MAD_TO_SD, MIN_ROWS, Z_OPEN, Accepted, effective, forecast, window_length
 from triage.signals.space import RAW_UNIT
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ EARLY_ALONE: Final = math.log(4)
 """Below 20 rows a single row opens only at 4 x the reference; 2 x needs the next row as well (DESIGN 4)."""
 EARLY_SCALE: Final = 0.05
 """Least noise assumed below 20 rows, nats: the lower end of small-batch noise (SPIKE_SCIENCE 5)."""
+RETURN_ROWS: Final = 64
+"""A rise within 64 rows of the end of the repeated steps may be the return from memorised data [choice: half a window]."""
+RETURN_CHECK: Final = 8
+"""... if the next 8 rows stay within the band that held before the resume."""
 FIRST_CHUNK: Final = 256
 LAST_CHUNK: Final = 1 << 14
 
@@ -79,6 +83,7 @@ class Track:
         second: another signal left its band near the point.
         starts: first point of every segment, in order; the first is 0.
         restarts: points at which the logging interval changes lastingly: the window starts over.
+        repeats: for every segment the first point past the steps that an earlier segment had trained.
     """
 
     x: Array
@@ -86,6 +91,7 @@ class Track:
     second: Mask
     starts: tuple[int, ...]
     restarts: frozenset[int] = frozenset()
+    repeats: tuple[int, ...] = ()
 
 
 def walk(track: Track, *, window: int | None, factor: float) -> Trace:
@@ -98,8 +104,10 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
     first = float(track.x[np.isfinite(track.x)][0]) if np.isfinite(track.x).any() else math.nan
     bounds = [*track.starts[1:], n]
     limit = deadline(n)
-    for start, stop in zip(track.starts, bounds, strict=True):
+    repeats = track.repeats or track.starts
+    for start, stop, new in zip(track.starts, bounds, repeats, strict=True):
         position = start
+        before = _freeze(track, state, start, first, window, factor)  # the level at which the last attempt ended
         barrier = start  # the walk back stops here
         chunk = FIRST_CHUNK
         while position < stop:
@@ -119,6 +127,11 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
             onset = max(barrier, _walk_back(trace, onset, barrier, window_length(state.count, window)))
             state.drop_last(int(trace.accepted[onset:trigger].sum()))
             trace.accepted[onset:trigger] = False
+            if new > start and onset <= new + RETURN_ROWS and _is_return(track.x[onset:stop], before):
+                state = Accepted.empty(window)  # memorised data had held the loss down
+                position = barrier = onset
+                new = start  # noqa: PLW2901 - once per segment
+                continue
             frozen = _freeze(track, state, onset, first, window, factor)
             outcome = follow(track.x[:stop], onset, trigger, frozen, limit)
             trace.excursions.append(Excursion(onset, trigger, tier, frozen, outcome))
@@ -126,6 +139,16 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
             if outcome.recovered is None:
                 state = Accepted.empty(window)
     return trace
+
+
+def _is_return(ahead: Array, before: Frozen) -> bool:
+    """Do the next rows only return to the level that held before the resume? (SPIKE_SCIENCE 2, repeated data)"""
+    import numpy as np
+
+    near = ahead[:RETURN_CHECK]
+    if not np.isfinite(near).all() or math.isnan(before.level):
+        return False
+    return bool((near <= before.level + Z_OPEN * before.scale).all())
 
 
 def _next(trace: Trace, position: int, until: int, state: Accepted, chunk: int) -> int:

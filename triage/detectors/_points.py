@@ -53,6 +53,7 @@ def points_of(signals: SignalTable, name: str, direction: str) -> Points:
             second=_second(signals, rows),
             starts=starts if len(rows) else (0,),
             restarts=_gap_changes(signals.step[rows], starts),
+            repeats=_repeats(signals.step[rows], starts),
         ),
     )
 
@@ -70,6 +71,19 @@ def _second(signals: SignalTable, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
             hit = at + shift
             near[hit[(hit >= 0) & (hit < n)]] = True
     return near
+
+
+def _repeats(step: NDArray[np.int64], starts: tuple[int, ...]) -> tuple[int, ...]:
+    """For every segment, the first point whose step no earlier segment had reached."""
+    import numpy as np
+
+    bounds = [*starts[1:], len(step)]
+    out = []
+    for start, stop in zip(starts, bounds, strict=True):
+        seen = int(step[:start].max()) if start else -1
+        new = np.flatnonzero(step[start:stop] > seen)
+        out.append(start + int(new[0]) if len(new) else stop)
+    return tuple(out)
 
 
 def _gap_changes(step: NDArray[np.int64], starts: tuple[int, ...]) -> frozenset[int]:

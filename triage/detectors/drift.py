@@ -13,6 +13,7 @@ from triage.detectors._points import points_of
 from triage.model import Event, Evidence
 from triage.options import Options
 from triage.signals import SignalTable
+from triage.signals.baseline import MAD_TO_SD, effective
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
 BLOCKS: Final = 32
 """The log is cut into so many blocks, of 8 points or more; medians of blocks carry the level."""
 BLOCK_LEAST: Final = 8
-RISE: Final = 0.10
-"""A level 10 % above the best is a rise that a person sees (as the strong tier)."""
-QUIET_RISE: Final = 0.02
-QUIET_SE: Final = 10.0
-"""Where the noise is small, 2 % is enough if it is ten standard errors of a block median."""
+RISE: Final = 0.02
+RISE_SE: Final = 10.0
+"""A rise of 2 % (a public run crept up by 3 % before its output layer was found to drift) that is ten standard errors
+of a block median, those corrected for autocorrelation: the best of 32 blocks is low by some two of them by chance."""
+WANDER: Final = 6.0
+"""... and six times what the level wanders from block to block, so that a slowly changing data mix is no drift."""
+MEDIAN_SE: Final = 1.2533
+"""Standard error of a median over that of a mean."""
 BEYOND_START: Final = 1.5
 """Upper end of what counts as back at the start (DESIGN 4)."""
 LASTING: Final = 4
@@ -61,16 +65,19 @@ def _event(
     start = n - count * size
     blocks = x[start:].reshape(count, size)
     level = np.median(blocks, axis=1)
-    noise = 1.4826 * np.median(np.abs(np.diff(x))) / np.sqrt(2)
-    spread = 1.2533 * max(noise, float(np.median(np.abs(blocks - level[:, None]))) * 1.4826) / np.sqrt(size)
+    residual = (blocks - level[:, None]).ravel()
+    noise = MAD_TO_SD * float(np.median(np.abs(residual)))
+    spread = MEDIAN_SE * effective(noise, residual) / np.sqrt(size)
     best = int(np.argmin(level))
     rise = level - level[best]
-    needed = max(QUIET_SE * spread, QUIET_RISE)
+    steps = np.diff(level)
+    wander = MAD_TO_SD * float(np.median(np.abs(steps - np.median(steps))))
+    needed = max(RISE_SE * spread, WANDER * wander, RISE)
     after = rise[best + 1 :]
     if len(after) < LASTING or not (after[-LASTING:] >= needed).all() or after[-1] < 0.7 * after.max():
         return None
     steady = np.median(after[len(after) // 2 :]) > np.median(after[: max(1, len(after) // 2)])
-    if not steady or after[-LASTING:].mean() < RISE:
+    if not steady:
         return None
     if is_moving_target(level, best, float(values[0])):
         return None

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Final
 
 from triage.detectors._contract import Detector
-from triage.detectors._forward import Excursion, walk
+from triage.detectors._forward import Excursion, Trace, walk
 from triage.detectors._points import SENSITIVITY, Points, points_of
 from triage.model import Confidence, Event, Evidence
 from triage.options import Options
 from triage.signals import SignalTable
+
+HEAVY_TAIL: Final = "heavy-tail"
+"""Tier of points that are noise; the classifier passes them over, the finding `heavy-tailed-noise` counts them."""
+LONE_TIERS: Final = frozenset({"hard", "strong", "record"})
+"""Tiers that open on one row of one signal."""
+LONE_MOST: Final = 3
+DOWN_SHARE: Final = 3
 
 
 def detect(signals: SignalTable, options: Options) -> list[Event]:
@@ -20,11 +29,35 @@ def detect(signals: SignalTable, options: Options) -> list[Event]:
     for judged in signals.judged:
         points = points_of(signals, judged.name, judged.direction)
         trace = walk(points.track, window=options.window, factor=SENSITIVITY[options.sensitivity])
-        for excursion in trace.excursions:
+        folded = heavy_tail(points, trace)
+        for position, excursion in enumerate(trace.excursions):
             accepted = np.flatnonzero(trace.accepted[: excursion.onset])
             healthy = int(points.rows[accepted[-1]]) if len(accepted) else None
-            events.append(_event(judged.name, points, excursion, healthy, signals))
+            event = _event(judged.name, points, excursion, healthy, signals)
+            events.append(replace(event, tier=HEAVY_TAIL) if position in folded else event)
     return sorted(events, key=lambda e: e.onset)
+
+
+def heavy_tail(points: Points, trace: Trace) -> frozenset[int]:
+    """Numbers of the excursions that are this run's ordinary noise: lone points, matched by outliers downward.
+
+    Loss cannot spike downward, so the lower tail measures how heavy the noise is: more than three lone points without a
+    second signal, and at least a third as many equally large downward ones (SPIKE_SCIENCE 3.3).
+    """
+    import numpy as np
+
+    lone = {
+        i
+        for i, e in enumerate(trace.excursions)
+        if e.tier in LONE_TIERS and e.outcome.width <= 1 and e.outcome.recovered is not None and math.isfinite(e.outcome.z)
+        if not points.track.second[e.trigger]
+    }
+    if len(lone) <= LONE_MOST:
+        return frozenset()
+    size = min(trace.excursions[i].outcome.z for i in lone)
+    with np.errstate(invalid="ignore"):
+        down = int(((trace.predict - points.track.x) / trace.scale >= size).sum())
+    return frozenset(lone) if down * DOWN_SHARE >= len(lone) else frozenset()
 
 
 def _event(name: str, points: Points, excursion: Excursion, healthy: int | None, signals: SignalTable) -> Event:
