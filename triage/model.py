@@ -180,7 +180,7 @@ class Event:
     Attributes:
         signal: column name.
         detector: the detector that saw it.
-        tier: why it opened: hard | strong | joint | record | early | level | drift | nonfinite | back-to-start.
+        tier: why it opened: a point tier (detectors/_tiers.py) or early | level | drift | nonfinite | back-to-start.
         onset: first row out of band.
         trigger: the row on which it opened (onset ≤ trigger).
         peak: row of the largest excess; non-finite outranks finite.
@@ -457,13 +457,13 @@ class Decision:
     Attributes:
         signal: column name.
         value: the logged value; NaN and ±inf as logged.
-        prediction: what the baseline expected there, in raw units; None before there is one.
+        prediction: the level that excess is counted from there, in raw units; None before there is one.
         scale: robust noise around the prediction, in the space that the signal is judged in.
         z: robust z of the value; inf for a non-finite one, None without a baseline.
         excess: value over prediction: nats in log space, otherwise units of effect.
         z_open: the z that opens an event here, calibrated to the noise of this run.
-        record: largest accepted value so far, in raw units.
-        tier_results: tier → would it open an event on this row.
+        record: largest excess among the last 100 accepted rows, in the space that the signal is judged in.
+        tier_results: tier → did it open an event on this row; empty where none did.
         state: calm | in event | recovering.
         accepted: the value enters the baseline.
     """

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from triage.classify import classify
 from triage.detectors import DETECTORS, detect
-from triage.errors import ExitCode
+from triage.detectors.excursion import decisions
+from triage.errors import ExitCode, UnreadableError, UsageError
 from triage.model import (
     VERDICTS,
     Diagnosis,
@@ -21,12 +22,17 @@ from triage.model import (
     Report,
     RunReport,
     RunTable,
+    StepValues,
+    StepView,
     Verdict,
 )
 from triage.options import Options
 from triage.readers import read_runs
 from triage.signals import SignalTable, build
 from triage.signals.thin import thin
+
+NEIGHBOURS: Final = 4
+"""Rows before and after a step that `inspect --at` shows beside it."""
 
 
 def analyze(paths: Sequence[str], options: Options, *, stdin: BinaryIO | None = None) -> Report:
@@ -43,6 +49,46 @@ def analyze(paths: Sequence[str], options: Options, *, stdin: BinaryIO | None = 
     result = read_runs(paths, options, stdin=stdin)
     runs = tuple(judge(table, options) for table in result.runs)
     return assemble(runs, result.errors, options)
+
+
+def explain_step(path: str, step: int, options: Options, *, stdin: BinaryIO | None = None) -> StepView:
+    """One step of the first run at `path` under the glass: its numbers, its neighbours and every decision made there.
+
+    Raises:
+        UnreadableError: nothing could be read.
+        UsageError: the log has no such step; the hint names the nearest ones.
+    """
+    import numpy as np
+
+    result = read_runs([path], options, stdin=stdin)
+    if not result.runs:
+        first = result.errors[0]
+        raise UnreadableError(first.message, path=first.path, hint=first.hint)
+    signals = build(result.runs[0], options)
+    found = np.flatnonzero(signals.step == step)
+    if not len(found):
+        near = np.unique(signals.step)
+        at = int(np.searchsorted(near, step))
+        names = ", ".join(str(int(s)) for s in near[max(0, at - 2) : at + 2])
+        raise UsageError(f"step {step} is not in the log", path=path, hint=f"near steps: {names}")
+    row = int(found[-1])
+    around = range(max(0, row - NEIGHBOURS), min(len(signals.step), row + NEIGHBOURS + 1))
+    return StepView(
+        run_id=result.runs[0].run_id,
+        step=step,
+        row=row,
+        segment=int(signals.segment[row]),
+        values=_values(signals, row),
+        decisions=decisions(signals, row, options),
+        neighbours=tuple(
+            StepValues(int(signals.step[r]), r, int(signals.segment[r]), _values(signals, r)) for r in around if r != row
+        ),
+    )
+
+
+def _values(signals: SignalTable, row: int) -> dict[str, float]:
+    """Logged values of one row."""
+    return {name: float(values[row]) for name, values in signals.columns.items() if signals.logged[name][row]}
 
 
 def assemble(runs: Sequence[RunReport], errors: Sequence[ReadError], options: Options) -> Report:

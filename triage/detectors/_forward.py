@@ -60,6 +60,7 @@ class Trace:
     scale: Array
     z_open: Array
     record: Array
+    unit: Array
     z: Array
     accepted: Mask
     excursions: list[Excursion] = field(default_factory=list)
@@ -69,7 +70,7 @@ class Trace:
         """Nothing decided yet."""
         import numpy as np
 
-        blank = np.full((6, n), np.nan)
+        blank = np.full((7, n), np.nan)
         return Trace(*blank, accepted=np.zeros(n, dtype=bool))
 
 
@@ -221,7 +222,7 @@ def _calm(
     taken = len(x) if opened is None else opened[0]
     _accept(state, trace, position, stretch, taken)
     shown = slice(position, min(stop, position + taken + 1))
-    for name in ("predict", "base", "scale", "z_open", "record"):
+    for name in ("predict", "base", "scale", "z_open", "record", "unit"):
         getattr(trace, name)[shown] = getattr(expected, name)[: taken + 1]
     trace.z[shown] = z[: taken + 1]
     if opened is not None:

@@ -9,7 +9,7 @@ from typing import Final
 from triage.detectors._contract import Detector
 from triage.detectors._forward import Excursion, Trace, walk
 from triage.detectors._points import SENSITIVITY, Points, points_of
-from triage.model import Confidence, Event, Evidence
+from triage.model import Confidence, Decision, Event, Evidence
 from triage.options import Options
 from triage.signals import SignalTable
 
@@ -36,6 +36,50 @@ def detect(signals: SignalTable, options: Options) -> list[Event]:
             event = _event(judged.name, points, excursion, healthy, signals)
             events.append(replace(event, tier=HEAVY_TAIL) if position in folded else event)
     return sorted(events, key=lambda e: e.onset)
+
+
+def decisions(signals: SignalTable, row: int, options: Options) -> tuple[Decision, ...]:
+    """What was decided at one row, for every judged signal that was logged there, and from which numbers."""
+    import numpy as np
+
+    out = []
+    for judged in signals.judged:
+        points = points_of(signals, judged.name, judged.direction)
+        at = int(np.searchsorted(points.rows, row))
+        if at >= len(points.rows) or points.rows[at] != row:
+            continue
+        factor = SENSITIVITY[options.sensitivity]
+        trace = walk(points.track, window=options.window, factor=factor)
+        out.append(_decision(judged.name, points, trace, at))
+    return tuple(out)
+
+
+def _decision(name: str, points: Points, trace: Trace, at: int) -> Decision:
+    """One logged point under the glass; inside an event the numbers are those of the frozen baseline."""
+    x = float(points.track.x[at])
+    inside = next((e for e in trace.excursions if e.onset <= at < e.outcome.resume), None)
+    if inside is not None:
+        frozen = inside.frozen
+        base, scale, unit, z_open, record = frozen.level, frozen.scale, frozen.unit, frozen.z_open, frozen.record
+        recovering = inside.outcome.end <= at
+    else:
+        base, scale, z_open, record = (float(a[at]) for a in (trace.base, trace.scale, trace.z_open, trace.record))
+        unit, recovering = float(trace.unit[at]), False
+    known = math.isfinite(base) and scale > 0
+    excess = x - base if known else math.nan
+    return Decision(
+        signal=name,
+        value=float(points.values[at]),
+        prediction=points.space.to_raw(base) if known else None,
+        scale=scale if known else None,
+        z=(excess / scale if math.isfinite(x) else math.inf) if known else None,
+        excess=(excess / unit if math.isfinite(x) else math.inf) if known else None,
+        z_open=z_open if known else None,
+        record=record if known else None,
+        tier_results={inside.tier: True} if inside is not None and at == inside.trigger else {},
+        state=("recovering" if recovering else "in event") if inside is not None else "calm",
+        accepted=bool(trace.accepted[at]),
+    )
 
 
 def heavy_tail(points: Points, trace: Trace) -> frozenset[int]:
