@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from triage.incidents import CLUSTER_GAP, group
 from triage.model import (
     CLASSES,
     Confidence,
@@ -23,24 +24,12 @@ from triage.model import (
 )
 from triage.signals import SignalTable
 from triage.signals.companions import DEPART_Z
+from triage.signals.precursors import last_healthy, stretch_start
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-CLUSTER_GAP: Final = 50
-"""Logged points between excursions that belong together (DESIGN 4)."""
 SINGLE_POINTS: Final = 3
 """A single-step excursion has at most 3 logged points (DESIGN 4)."""
 FIRST_POINTS: Final = 2
 """First-step NaN: the first non-finite value lies in the first or second logged point (DESIGN 4)."""
-PERIODIC_COUNT: Final = 4
-PERIODIC_SPREAD: Final = 0.1
-"""Four or more excursions whose gaps vary by less than 10 % are locked to a period (SPIKE_SCIENCE 3.5)."""
-LOOK_BACK_STEPS: Final = 200
-"""A precursor reaches at most 200 steps back from the onset (DESIGN 4)."""
-PRECURSOR_BRIDGE: Final = 2
-"""Rows in band that do not break the stretch of a precursor: the same bridging as for the onset."""
 ABRUPT_POINTS: Final = 3
 """An onset is abrupt if the peak, or half of it, is reached within 3 logged points [choice]."""
 CENSORED_NONFINITE: Final = 2
@@ -100,84 +89,6 @@ def classify(signals: SignalTable, events: Sequence[Event]) -> tuple[Diagnosis, 
     return tuple(_supersede(signals, sorted(diagnoses, key=lambda d: d.row_onset)))
 
 
-# ── what belongs together ────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def group(signals: SignalTable, events: Sequence[Event]) -> list[Incident]:
-    """Join the excursions of each judged signal into incidents; attach what other signals did meanwhile."""
-    names = [judged.name for judged in signals.judged]
-    incidents: list[Incident] = []
-    for name in names:
-        own = _without_echoes([e for e in events if e.signal == name and e.tier != "heavy-tail"])
-        incidents += _periodic(signals, _clusters(signals, name, own))
-    for event in (e for e in events if e.signal not in names):
-        host = next((i for i in incidents if _overlaps(signals, i, event)), None)
-        if host is None:
-            incidents.append(Incident(event.signal, (event,)))
-        else:
-            incidents[incidents.index(host)] = replace(host, joined=(*host.joined, event))
-    return incidents
-
-
-def _without_echoes(events: list[Event]) -> list[Event]:
-    """Drop what another detector says better: a drift, or a return to the start, that an open excursion explains."""
-    opened = [e for e in events if e.detector == "excursion" and e.is_open]
-    late = [e for e in events if e.detector == "back-to-start"]
-    out = []
-    for event in events:
-        if event.detector == "excursion":
-            out.append(event)
-        elif not any(e.end >= event.peak for e in opened) and not (event.detector == "drift" and late):
-            out.append(event)
-    return out
-
-
-def _clusters(signals: SignalTable, name: str, events: Sequence[Event]) -> list[Incident]:
-    """Excursions no more than the cluster gap apart, within one segment, are one incident."""
-    import numpy as np
-
-    position = np.cumsum(signals.logged[name]) - 1  # logged point of each row
-    groups: list[list[Event]] = []
-    for event in sorted(events, key=lambda e: (e.onset, -e.end)):
-        last = groups[-1] if groups else None
-        if last is not None:
-            end = max(e.end for e in last)
-            near = event.onset < end or position[event.onset] - position[end - 1] <= CLUSTER_GAP
-            if near and signals.segment[event.onset] == signals.segment[last[0].onset]:
-                last.append(event)
-                continue
-        groups.append([event])
-    return [Incident(name, tuple(g)) for g in groups]
-
-
-def _periodic(signals: SignalTable, incidents: list[Incident]) -> list[Incident]:
-    """Four or more incidents at even distances are one, locked to a period; what the end of the log cuts joins it."""
-    import numpy as np
-
-    onsets = np.array([signals.step[i.events[0].onset] for i in incidents], dtype=float)
-    if len(onsets) < PERIODIC_COUNT:
-        return incidents
-    closed = [not any(e.is_open for e in i.events) for i in incidents]
-    whole = [i for i, ok in zip(incidents, closed, strict=True) if ok]
-    if len(whole) < PERIODIC_COUNT or not all(closed[:-1]):
-        return incidents
-    gaps = np.diff(onsets)
-    if gaps.std() > PERIODIC_SPREAD * gaps.mean():
-        return incidents
-    cut = incidents[-1].events if not closed[-1] else ()
-    if cut and not all(e.censored for e in cut if e.is_open):
-        return incidents
-    events = tuple(e for i in incidents for e in i.events)
-    return [Incident(incidents[0].signal, events, is_periodic=True)]
-
-
-def _overlaps(signals: SignalTable, incident: Incident, event: Event) -> bool:
-    """Did an event of another signal move with the incident?"""
-    first, last = incident.events[0].onset, max(e.end for e in incident.events)
-    same = signals.segment[event.onset] == signals.segment[first]
-    return bool(same) and event.onset <= last + CLUSTER_GAP and event.end >= first - CLUSTER_GAP
-
-
 # ── what it is ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -190,7 +101,7 @@ def _diagnose(signals: SignalTable, incident: Incident) -> Diagnosis:
     worst = max(events, key=lambda e: (e.n_nonfinite > 0, e.excess))
     opened = [e for e in events if e.is_open and not incident.is_periodic]
     onset = _onset(signals, incident, first, row.event_class)
-    healthy = _last_healthy(signals, incident, onset)
+    healthy = last_healthy(signals, incident.signal, incident.events[0].healthy, onset)
     step = int(signals.step[onset])
     recovered = None if row.status == "unresolved" else events[-1].recovered
     censored = bool(opened) and opened[-1].censored and opened[-1].n_nonfinite <= CENSORED_NONFINITE
@@ -288,48 +199,6 @@ def _onset(signals: SignalTable, incident: Incident, first: NonFinite | None, ev
     return min(onset, int(rows[0])) if len(rows) else onset
 
 
-def _last_healthy(signals: SignalTable, incident: Incident, onset: int) -> int | None:
-    """Last in-band row before the onset and before the first precursor in any other signal."""
-    import numpy as np
-
-    healthy = incident.events[0].healthy
-    if healthy is None:
-        return None
-    rows, _ = signals.points(incident.signal)
-    before = rows[(rows < onset) & (rows <= healthy)]
-    if not len(before):
-        return None
-    bound = int(before[-1])
-    edge = onset
-    for z in signals.companions.values():
-        edge = min(edge, _stretch_start(signals, z, onset))
-    if edge < onset:
-        before = before[before < edge]
-        return int(before[-1]) if len(before) else None
-    del np
-    return bound
-
-
-def _stretch_start(signals: SignalTable, z: NDArray[np.float64], onset: int) -> int:
-    """First row of the unbroken stretch of departed rows that leads up to the onset; the onset itself if none does."""
-    import math as m
-
-    start, gap, row = onset, 0, onset - 1
-    earliest = signals.step[onset] - LOOK_BACK_STEPS
-    while row >= 0 and gap <= PRECURSOR_BRIDGE:
-        if signals.segment[row] != signals.segment[onset] or signals.step[row] < earliest:
-            break
-        if m.isnan(z[row]):
-            row -= 1
-            continue
-        if z[row] >= DEPART_Z:
-            start, gap = row, 0
-        else:
-            gap += 1
-        row -= 1
-    return start
-
-
 def _abrupt(signals: SignalTable, incident: Incident, onset: int) -> bool:
     """Was half of the excess reached within three logged points of the onset?"""
     import numpy as np
@@ -369,7 +238,9 @@ def _evidence(signals: SignalTable, incident: Incident, row: Row, worst: Event, 
     events = incident.events
     step = int(signals.step[onset])
     out = list(worst.evidence)
-    out.append(Evidence("out-of-band-points", incident.signal, float(sum(e.width for e in events)), None, SINGLE_POINTS, step))
+    out.append(
+        Evidence("out-of-band-points", incident.signal, float(sum(e.width for e in events)), None, SINGLE_POINTS, step)
+    )
     groups = sum(e.n_groups for e in events)
     if groups > 1:
         out.append(Evidence("excursions", incident.signal, float(groups), None, CLUSTER_GAP, step))
@@ -379,13 +250,15 @@ def _evidence(signals: SignalTable, incident: Incident, row: Row, worst: Event, 
     last = events[-1]
     if row.status == "recovered" and last.recovered is not None:
         took = float(signals.step[last.recovered] - signals.step[last.peak])
-        out.append(Evidence("recovered-within", incident.signal, took, last.level, None, int(signals.step[last.recovered])))
+        out.append(
+            Evidence("recovered-within", incident.signal, took, last.level, None, int(signals.step[last.recovered]))
+        )
     elif last.is_open and last.censored:
         out.append(Evidence("log-ends-first", incident.signal, float(last.needed), last.level, None, step))
     elif last.is_open:
         out.append(Evidence("not-recovered-by-deadline", incident.signal, float(last.width), last.level, None, step))
     for name, z in signals.companions.items():
-        start = _stretch_start(signals, z, onset)
+        start = stretch_start(signals, z, onset)
         at = onset if z[onset] >= DEPART_Z else start
         if start < onset or z[onset] >= DEPART_Z:
             value = float(signals.columns[name][at])
@@ -409,7 +282,12 @@ def _supersede(signals: SignalTable, diagnoses: list[Diagnosis]) -> list[Diagnos
             sick = any(o.status == "unresolved" and o.segment > d.segment for o in diagnoses)
             if started and not sick and int(signals.step[again].max(initial=-1)) >= d.end_step:
                 proof = Evidence(
-                    "superseded-by-later-segment", d.signal, float(d.segment + 1), None, None, int(np.min(signals.step[again]))
+                    "superseded-by-later-segment",
+                    d.signal,
+                    float(d.segment + 1),
+                    None,
+                    None,
+                    int(np.min(signals.step[again])),
                 )
                 d = replace(d, status="superseded", evidence=(*d.evidence, proof))  # noqa: PLW2901
         out.append(d)

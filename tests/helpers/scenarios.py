@@ -34,7 +34,9 @@ class Scenario:
 ALL: list[Scenario] = []
 
 
-def scenario(number: int, name: str, classes: str, **more: object) -> Callable[[Callable[[], RunTable]], Callable[[], RunTable]]:
+def scenario(
+    number: int, name: str, classes: str, **more: object
+) -> Callable[[Callable[[], RunTable]], Callable[[], RunTable]]:
     """Register a scenario."""
 
     def take(make: Callable[[], RunTable]) -> Callable[[], RunTable]:
@@ -45,7 +47,7 @@ def scenario(number: int, name: str, classes: str, **more: object) -> Callable[[
 
 
 def base(n: int = 2000, sd: float = 0.01, seed: int = 0) -> dict[str, np.ndarray]:
-    """All fields of a healthy run: loss, grad norm, lr (flat after a warm-up of 100), update ratio, clip coefficient."""
+    """A healthy run: loss, grad norm, lr (flat after a warm-up of 100), update ratio, clip coefficient."""
     lr = 3e-4 * np.minimum(1.0, (np.arange(n) + 1) / 100)
     update = 3e-3 * (lr / 3e-4) * np.exp(noise("gauss", n, 0.02, seed + 7))
     return {
@@ -76,7 +78,14 @@ def heavy() -> RunTable:
     return run({"loss": curve(n, 0.02, "t4", seed=0), "grad_norm": grad(n, seed=100)})
 
 
-@scenario(3, "one bad batch, clipped", "single-step", causes=("data/bad-batch", "data/long-sequence"), never_causes=("lr/*",), onset=(1200, 1200))
+@scenario(
+    3,
+    "one bad batch, clipped",
+    "single-step",
+    causes=("data/bad-batch", "data/long-sequence"),
+    never_causes=("lr/*",),
+    onset=(1200, 1200),
+)
 def bad_batch() -> RunTable:
     c = base()
     c["loss"][1200] *= 3
@@ -90,7 +99,13 @@ def bad_batch() -> RunTable:
     return run(c)
 
 
-@scenario(4, "echo of one unclipped batch", "consecutive", causes=("data/bad-batch", "grad/no-clipping"), never_causes=("optimizer/stale-second-moment",))
+@scenario(
+    4,
+    "echo of one unclipped batch",
+    "consecutive",
+    causes=("data/bad-batch", "grad/no-clipping"),
+    never_causes=("optimizer/stale-second-moment",),
+)
 def echo() -> RunTable:
     c = base()
     c.pop("clip_coef")
@@ -102,7 +117,15 @@ def echo() -> RunTable:
     return run(c, config={"beta2": 0.999})
 
 
-@scenario(5, "176B spike, gradient leads by four", "consecutive", causes=("grad/*", "model/attention-logit-growth", "lr/too-high"), never_classes=("single-step",), never_causes=("data/bad-batch",), onset=(215, 217))
+@scenario(
+    5,
+    "176B spike, gradient leads by four",
+    "consecutive",
+    causes=("grad/*", "model/attention-logit-growth", "lr/too-high"),
+    never_classes=("single-step",),
+    never_causes=("data/bad-batch",),
+    onset=(215, 217),
+)
 def bloom() -> RunTable:
     n = 400
     loss = 2.21 * np.exp(noise("gauss", n, 0.006, 2))
@@ -115,7 +138,13 @@ def bloom() -> RunTable:
     return run({"loss": loss, "grad_norm": g, "lr": np.full(n, 6e-5)})
 
 
-@scenario(6, "update doubles first", "consecutive", causes=("optimizer/stale-second-moment",), never_causes=("grad/no-clipping",))
+@scenario(
+    6,
+    "update doubles first",
+    "consecutive",
+    causes=("optimizer/stale-second-moment",),
+    never_causes=("grad/no-clipping",),
+)
 def stale() -> RunTable:
     c = base()
     c["update_ratio"][1195:1199] *= 2
@@ -134,7 +163,13 @@ def _plateau(n: int) -> RunTable:
     return run({"loss": loss, "grad_norm": grad(n, seed=6), "lr": lr, "update_ratio": update})
 
 
-@scenario(7, "three per cent, never back", "non-recovering", causes=("optimizer/stale-second-moment", "model/attention-logit-growth"), onset=(1196, 1201))
+@scenario(
+    7,
+    "three per cent, never back",
+    "non-recovering",
+    causes=("optimizer/stale-second-moment", "model/attention-logit-growth"),
+    onset=(1196, 1201),
+)
 def marin() -> RunTable:
     return _plateau(2000)
 
@@ -144,7 +179,13 @@ def marin_cut() -> RunTable:
     return _plateau(1240)
 
 
-@scenario(9, "lr jumps five times", "consecutive|non-recovering", causes=("lr/schedule-jump",), never_causes=("optimizer/stale-second-moment", "resume/optimizer-state-lost"))
+@scenario(
+    9,
+    "lr jumps five times",
+    "consecutive|non-recovering",
+    causes=("lr/schedule-jump",),
+    never_causes=("optimizer/stale-second-moment", "resume/optimizer-state-lost"),
+)
 def lr_jump() -> RunTable:
     c = base()
     c["lr"][1000:] *= 5
@@ -162,7 +203,13 @@ def _resumed(c: dict[str, np.ndarray], at: int, back: int = 20) -> RunTable:
     return run(c, segment=segment, step=step)
 
 
-@scenario(10, "resume without optimizer state", "consecutive", causes=("resume/optimizer-state-lost",), never_causes=("lr/schedule-jump",))
+@scenario(
+    10,
+    "resume without optimizer state",
+    "consecutive",
+    causes=("resume/optimizer-state-lost",),
+    never_causes=("lr/schedule-jump",),
+)
 def resume_optimizer() -> RunTable:
     c = base()
     t = np.arange(2000) - 1000
@@ -171,7 +218,13 @@ def resume_optimizer() -> RunTable:
     return _resumed(c, 1000, 1)
 
 
-@scenario(11, "resume restarts the warm-up", "non-recovering", causes=("resume/lr-schedule-lost", "lr/*"), never_causes=("data/bad-batch",))
+@scenario(
+    11,
+    "resume restarts the warm-up",
+    "non-recovering",
+    causes=("resume/lr-schedule-lost", "lr/*"),
+    never_causes=("data/bad-batch",),
+)
 def resume_schedule() -> RunTable:
     n = 1500
     loss = curve(n, 0.01)
@@ -181,7 +234,9 @@ def resume_schedule() -> RunTable:
     return _resumed({"loss": loss, "lr": lr}, 1000, 1)
 
 
-@scenario(12, "repeated data after resume", "none", causes=("data/repeated-after-resume",), never_causes=("lr/too-high",))
+@scenario(
+    12, "repeated data after resume", "none", causes=("data/repeated-after-resume",), never_causes=("lr/too-high",)
+)
 def repeated() -> RunTable:
     c = base()
     t = np.arange(2000) - 1000
@@ -200,7 +255,14 @@ def overflows() -> RunTable:
     return run(c)
 
 
-@scenario(14, "loss scale collapses", "non-recovering", causes=("precision/loss-scale-collapse", "precision/fp16-overflow"), never_causes=("data/bad-batch",), findings=("loss-scale-collapse",))
+@scenario(
+    14,
+    "loss scale collapses",
+    "non-recovering",
+    causes=("precision/loss-scale-collapse", "precision/fp16-overflow"),
+    never_causes=("data/bad-batch",),
+    findings=("loss-scale-collapse",),
+)
 def collapse() -> RunTable:
     c = base()
     scale = 65536.0 / 2 ** np.floor(np.arange(2000) / 300)
@@ -212,7 +274,14 @@ def collapse() -> RunTable:
     return run(c)
 
 
-@scenario(15, "scale search from 2^32", "none", never_causes=("precision/loss-scale-collapse",), never_classes=("first-step-nan",), never_findings=("loss-scale-collapse",))
+@scenario(
+    15,
+    "scale search from 2^32",
+    "none",
+    never_causes=("precision/loss-scale-collapse",),
+    never_classes=("first-step-nan",),
+    never_findings=("loss-scale-collapse",),
+)
 def search() -> RunTable:
     c = base()
     scale = np.full(2000, 2.0**15)
@@ -237,13 +306,25 @@ def hidden() -> RunTable:
     return run({"loss": np.zeros(n), "grad_norm": np.full(n, np.nan), "lr": np.full(n, 1e-5)})
 
 
-@scenario(18, "first loss NaN", "first-step-nan", causes=("numeric/first-forward", "precision/*", "objective/masked-labels"), never_causes=("lr/*",))
+@scenario(
+    18,
+    "first loss NaN",
+    "first-step-nan",
+    causes=("numeric/first-forward", "precision/*", "objective/masked-labels"),
+    never_causes=("lr/*",),
+)
 def first_nan() -> RunTable:
     n = 50
     return run({"loss": np.full(n, np.nan), "grad_norm": np.full(n, np.nan), "lr": np.full(n, 1e-5)})
 
 
-@scenario(19, "NaN after the first update", "first-step-nan", causes=("numeric/first-update", "numeric/first-backward", "grad/*", "lr/too-high", "precision/fp16-overflow"), never_causes=("data/bad-batch",))
+@scenario(
+    19,
+    "NaN after the first update",
+    "first-step-nan",
+    causes=("numeric/first-update", "numeric/first-backward", "grad/*", "lr/too-high", "precision/fp16-overflow"),
+    never_causes=("data/bad-batch",),
+)
 def first_update() -> RunTable:
     n = 50
     loss = np.full(n, np.nan)
@@ -253,7 +334,14 @@ def first_update() -> RunTable:
     return run({"loss": loss, "grad_norm": g})
 
 
-@scenario(20, "all labels masked once", "single-step", causes=("objective/masked-labels",), never_causes=("hardware/silent-corruption",), onset=(800, 800))
+@scenario(
+    20,
+    "all labels masked once",
+    "single-step",
+    causes=("objective/masked-labels",),
+    never_causes=("hardware/silent-corruption",),
+    onset=(800, 800),
+)
 def masked() -> RunTable:
     c = base()
     c["label_tokens"] = np.full(2000, 900.0)
@@ -262,7 +350,14 @@ def masked() -> RunTable:
     return run(c)
 
 
-@scenario(21, "spikes at every epoch", "consecutive", causes=("data/epoch-boundary",), never_causes=("lr/too-high",), findings=("periodic-spikes",))
+@scenario(
+    21,
+    "spikes at every epoch",
+    "consecutive",
+    causes=("data/epoch-boundary",),
+    never_causes=("lr/too-high",),
+    findings=("periodic-spikes",),
+)
 def periodic() -> RunTable:
     c = base()
     c["loss"][250::250] *= 1.25
@@ -280,7 +375,13 @@ def ramp() -> RunTable:
     return run({"loss": loss, "grad_norm": g, "lr": np.full(n, 3e-4)})
 
 
-@scenario(23, "too hot after warm-up", "non-recovering", causes=("lr/too-high", "lr/short-warmup"), never_causes=("data/bad-batch",))
+@scenario(
+    23,
+    "too hot after warm-up",
+    "non-recovering",
+    causes=("lr/too-high", "lr/short-warmup"),
+    never_causes=("data/bad-batch",),
+)
 def hot() -> RunTable:
     n = 400
     t = np.arange(n)
@@ -291,7 +392,9 @@ def hot() -> RunTable:
     return run({"loss": loss, "grad_norm": g, "lr": lr, "clip_coef": clip, "update_ratio": 1e-2 * lr / 1e-3})
 
 
-@scenario(24, "creeping up while lr falls", "non-recovering", causes=("objective/logit-drift",), never_causes=("lr/too-high",))
+@scenario(
+    24, "creeping up while lr falls", "non-recovering", causes=("objective/logit-drift",), never_causes=("lr/too-high",)
+)
 def creep() -> RunTable:
     n = 2000
     t = np.arange(n)
@@ -299,7 +402,13 @@ def creep() -> RunTable:
     return run({"loss": loss, "lr": 3e-4 * (1 - t / 2100), "head_norm": 100 * (1 + 0.6 * t / n), "grad_norm": grad(n)})
 
 
-@scenario(25, "one source shifts", "non-recovering|consecutive", causes=("data/distribution-shift",), never_causes=("model/attention-logit-growth",))
+@scenario(
+    25,
+    "one source shifts",
+    "non-recovering|consecutive",
+    causes=("data/distribution-shift",),
+    never_causes=("model/attention-logit-growth",),
+)
 def shift() -> RunTable:
     c = base()
     after = np.arange(2000) >= 1000
@@ -310,7 +419,14 @@ def shift() -> RunTable:
     return run(c)
 
 
-@scenario(26, "loss times accumulation steps", "none", causes=("objective/accumulation-scaling",), never_causes=("model/bad-init-or-checkpoint",), findings=("accumulation-scaling",))
+@scenario(
+    26,
+    "loss times accumulation steps",
+    "none",
+    causes=("objective/accumulation-scaling",),
+    never_causes=("model/bad-init-or-checkpoint",),
+    findings=("accumulation-scaling",),
+)
 def accumulation() -> RunTable:
     n = 2000
     loss = 4 * (3.0 + 7.825 * (1 + np.arange(n) / 40.0) ** -0.6) * np.exp(noise("gauss", n, 0.01, 1))
@@ -326,7 +442,14 @@ def dead() -> RunTable:
     return run({"loss": 10.82 * np.exp(noise("gauss", n, 0.001, 1)), "lr": np.zeros(n)}, config={"vocab_size": 50257})
 
 
-@scenario(28, "staircase and rising validation", "none", causes=("eval/overfit",), never_causes=("data/epoch-boundary",), findings=("overfitting",))
+@scenario(
+    28,
+    "staircase and rising validation",
+    "none",
+    causes=("eval/overfit",),
+    never_causes=("data/epoch-boundary",),
+    findings=("overfitting",),
+)
 def overfit() -> RunTable:
     n = 1000
     epoch = np.arange(n) // 200
@@ -349,10 +472,20 @@ def sgd() -> RunTable:
     loss[t > 115] = np.inf
     g[t > 115] = np.inf
     lr = np.full(n, 1.0)
-    return run({"loss": loss, "grad_norm": g, "lr": lr, "update_ratio": np.minimum(lr * g * 1e-2, 1e300)}, config={"optimizer": "SGD"})
+    return run(
+        {"loss": loss, "grad_norm": g, "lr": lr, "update_ratio": np.minimum(lr * g * 1e-2, 1e300)},
+        config={"optimizer": "SGD"},
+    )
 
 
-@scenario(30, "one rank is constant", "none", causes=("parallel/rank-disagreement",), never_causes=("lr/*",), findings=("rank-disagreement",))
+@scenario(
+    30,
+    "one rank is constant",
+    "none",
+    causes=("parallel/rank-disagreement",),
+    never_causes=("lr/*",),
+    findings=("rank-disagreement",),
+)
 def ranks() -> RunTable:
     n = 1500
     c = {f"loss@rank{k}": curve(n, 0.02, seed=k + 20) for k in range(8)}
@@ -377,7 +510,13 @@ def every_tenth() -> RunTable:
     return run({"loss": loss, "grad_norm": grad(n), "lr": np.full(n, 3e-4)}, step=step)
 
 
-@scenario(33, "104B, two thousand steps to return", "non-recovering|consecutive", causes=("grad/*", "lr/too-high", "model/attention-logit-growth"), never_causes=("data/bad-batch",))
+@scenario(
+    33,
+    "104B, two thousand steps to return",
+    "non-recovering|consecutive",
+    causes=("grad/*", "lr/too-high", "model/attention-logit-growth"),
+    never_causes=("data/bad-batch",),
+)
 def slow_return() -> RunTable:
     n = 600
     loss = 3.06 * np.exp(noise("gauss", n, 0.006, 3))
@@ -388,7 +527,9 @@ def slow_return() -> RunTable:
     return run({"loss": loss, "grad_norm": g, "lr": np.full(n, 6e-5)}, step=np.arange(n) * 10)
 
 
-@scenario(34, "troughs rise", "non-recovering|consecutive", causes=("lr/too-high", "model/attention-logit-growth", "grad/*"))
+@scenario(
+    34, "troughs rise", "non-recovering|consecutive", causes=("lr/too-high", "model/attention-logit-growth", "grad/*")
+)
 def troughs() -> RunTable:
     n = 1500
     loss = 2.05 * np.exp(noise("gauss", n, 0.005, 3))
@@ -408,7 +549,14 @@ def rounded() -> RunTable:
     return run({"loss": loss})
 
 
-@scenario(36, "optimizer reset, skipped plateau", "consecutive", causes=("resume/optimizer-state-lost", "lr/schedule-jump"), never_causes=("precision/loss-scale-collapse",), never_classes=("non-recovering",))
+@scenario(
+    36,
+    "optimizer reset, skipped plateau",
+    "consecutive",
+    causes=("resume/optimizer-state-lost", "lr/schedule-jump"),
+    never_causes=("precision/loss-scale-collapse",),
+    never_classes=("non-recovering",),
+)
 def reset() -> RunTable:
     n = 500
     loss = 2.666 * np.exp(noise("gauss", n, 0.004, 3))
@@ -423,7 +571,12 @@ def reset() -> RunTable:
     return run({"loss": loss, "grad_norm": g, "loss_scale": scale, "lr": lr})
 
 
-@scenario(37, "batch-1 fine-tune, one hard sample", "none|single-step", never_causes=("grad/no-clipping", "optimizer/stale-second-moment"))
+@scenario(
+    37,
+    "batch-1 fine-tune, one hard sample",
+    "none|single-step",
+    never_causes=("grad/no-clipping", "optimizer/stale-second-moment"),
+)
 def hard_sample() -> RunTable:
     n = 800
     loss = 1.2 * np.exp(noise("gauss", n, 0.2, 3))

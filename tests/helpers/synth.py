@@ -50,7 +50,11 @@ def grad(n: int = 2000, level: float = 0.2, sd: float = 0.1, seed: int = 1) -> A
 
 
 def run(
-    columns: Mapping[str, Array], *, segment: Array | None = None, step: Array | None = None, config: Mapping[str, Any] | None = None
+    columns: Mapping[str, Array],
+    *,
+    segment: Array | None = None,
+    step: Array | None = None,
+    config: Mapping[str, Any] | None = None,
 ) -> RunTable:
     """A RunTable of the given columns; NaN stays logged NaN, None entries of object arrays are not logged."""
     n = len(next(iter(columns.values())))

@@ -33,7 +33,7 @@ EARLY_ALONE: Final = math.log(4)
 EARLY_SCALE: Final = 0.05
 """Least noise assumed below 20 rows, nats: the lower end of small-batch noise (SPIKE_SCIENCE 5)."""
 RETURN_ROWS: Final = 64
-"""A rise within 64 rows of the end of the repeated steps may be the return from memorised data [choice: half a window]."""
+"""A rise within 64 rows of the end of the repeated steps may be the return from memorised data [half a window]."""
 RETURN_CHECK: Final = 8
 """... if the next 8 rows stay within the band that held before the resume."""
 FIRST_CHUNK: Final = 256
@@ -70,8 +70,8 @@ class Trace:
         """Nothing decided yet."""
         import numpy as np
 
-        blank = np.full((7, n), np.nan)
-        return Trace(*blank, accepted=np.zeros(n, dtype=bool))
+        predict, base, scale, z_open, record, unit, z = np.full((7, n), np.nan)
+        return Trace(predict, base, scale, z_open, record, unit, z, np.zeros(n, dtype=bool))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
     repeats = track.repeats or track.starts
     for start, stop, new in zip(track.starts, bounds, repeats, strict=True):
         position = start
-        before = _freeze(track, state, start, first, window, factor)  # the level at which the last attempt ended
+        before = _freeze(track, state, window, factor)  # the level at which the last attempt ended
         barrier = start  # the walk back stops here
         chunk = FIRST_CHUNK
         while position < stop:
@@ -121,7 +121,7 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
                 opened = _calm(track, state, trace, position, min(until, position + chunk), window, factor)
                 chunk = min(2 * chunk, LAST_CHUNK)
             if opened is None:
-                position = _next(trace, position, until, state, chunk)
+                position = _next(trace, position, until)
                 continue
             chunk = FIRST_CHUNK
             onset, trigger, tier = opened
@@ -133,7 +133,7 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
                 position = barrier = onset
                 new = start  # noqa: PLW2901 - once per segment
                 continue
-            frozen = _freeze(track, state, onset, first, window, factor)
+            frozen = _freeze(track, state, window, factor)
             outcome = follow(track.x[:stop], onset, trigger, frozen, limit)
             trace.excursions.append(Excursion(onset, trigger, tier, frozen, outcome))
             position = barrier = outcome.resume
@@ -143,7 +143,7 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
 
 
 def _is_return(ahead: Array, before: Frozen) -> bool:
-    """Do the next rows only return to the level that held before the resume? (SPIKE_SCIENCE 2, repeated data)"""
+    """Do the next rows only return to the level that held before the resume (SPIKE_SCIENCE 2, repeated data)?"""
     import numpy as np
 
     near = ahead[:RETURN_CHECK]
@@ -152,7 +152,7 @@ def _is_return(ahead: Array, before: Frozen) -> bool:
     return bool((near <= before.level + Z_OPEN * before.scale).all())
 
 
-def _next(trace: Trace, position: int, until: int, state: Accepted, chunk: int) -> int:
+def _next(trace: Trace, position: int, until: int) -> int:
     """First point that has not been looked at."""
     import numpy as np
 
@@ -217,7 +217,9 @@ def _calm(
     rounding = track.space.rounding(float(np.median(state.x[-8:])))
     expected = forecast(state, x, window, is_log=track.space.is_log, rounding=rounding, factor=factor)
     z = (x - expected.base) / expected.scale
-    stretch = Stretch(x, expected, z, (x - expected.base) / expected.unit, track.second[position:stop], track.space.is_log)
+    stretch = Stretch(
+        x, expected, z, (x - expected.base) / expected.unit, track.second[position:stop], track.space.is_log
+    )
     opened = _first_opening(state, stretch)
     taken = len(x) if opened is None else opened[0]
     _accept(state, trace, position, stretch, taken)
@@ -275,8 +277,8 @@ def _walk_back(trace: Trace, onset: int, barrier: int, window: int) -> int:
     return earliest
 
 
-def _freeze(track: Track, state: Accepted, onset: int, first: float, window: int | None, factor: float) -> Frozen:
-    """The level, slope and noise that held just before `onset`."""
+def _freeze(track: Track, state: Accepted, window: int | None, factor: float) -> Frozen:
+    """The level, slope and noise that the accepted rows leave off with."""
     import numpy as np
 
     space = track.space

@@ -95,7 +95,8 @@ def follow(x: Array, onset: int, trigger: int, frozen: Frozen, limit: int) -> Ou
 
     Args:
         x: judged numbers of the segment's points up to its end, NaN where not finite.
-        onset, trigger: positions; onset <= trigger.
+        onset: first point of the event.
+        trigger: point on which it opened; not before the onset.
         frozen: the baseline.
         limit: deadline in points from the peak.
 
@@ -113,9 +114,7 @@ def follow(x: Array, onset: int, trigger: int, frozen: Frozen, limit: int) -> Ou
             confirm = min(CONFIRM_MOST, max(CONFIRM_LEAST, CONFIRM_PER_WIDTH * width))
             whole = r + confirm <= n
             if (whole or n - r >= CONFIRM_CUT) and _in_band(x[r : r + confirm], r - onset, frozen):
-                return _close(
-                    x, z, onset, peak, r, r, frozen, is_cut=not whole, needed=0 if whole else r + confirm - n
-                )
+                return _close(x, z, onset, peak, r, r, frozen, is_cut=not whole, needed=0 if whole else r + confirm - n)
         if z[r - onset] >= BAND_Z:
             width += 1
         if z[r - onset] > z[peak - onset]:
@@ -126,7 +125,7 @@ def follow(x: Array, onset: int, trigger: int, frozen: Frozen, limit: int) -> Ou
 
 
 def _z_of(x: Array, frozen: Frozen) -> Array:
-    """z of each row against the frozen line; non-finite rows are inf."""
+    """Z of each row against the frozen line; non-finite rows are inf."""
     import numpy as np
 
     if math.isnan(frozen.level):
@@ -152,7 +151,16 @@ def _in_band(x: Array, ahead: int, frozen: Frozen) -> bool:
 
 
 def _close(
-    x: Array, z: Array, onset: int, peak: int, recovered: int | None, stop: int, frozen: Frozen, *, is_cut: bool, needed: int
+    x: Array,
+    z: Array,
+    onset: int,
+    peak: int,
+    recovered: int | None,
+    stop: int,
+    frozen: Frozen,
+    *,
+    is_cut: bool,
+    needed: int,
 ) -> Outcome:
     """Sum up an event that ended at `stop`."""
     import numpy as np

@@ -45,7 +45,7 @@ WITNESS_EFFECT: Final = DOUBLED
 """A point out of band that doubles the level, beats the record and has a second witness: two signals at 3 and 6 noises
 are as rare as one at 7 (SPIKE_SCIENCE 3.2: 5/5 in two signals gives 0.6 per 10,000)."""
 LEVEL_RECORD: Final = 2.0
-"""... and must beat the record the more, the fewer rows carry it: 1 x for 4 rows, 0.5 x for 16 (record x 2 / sqrt k)."""
+"""... and must beat the record, by more the fewer rows carry it: 1 x for 4 rows, 0.5 x for 16 (record x 2 / sqrt k)."""
 LEVEL_SE_WITNESS: Final = 5.0
 """Standard errors of a level shift that a second signal accompanies, by the same reasoning."""
 TOWER_EFFECT: Final = 2 * DOUBLED
@@ -166,7 +166,7 @@ def level_candidates(past: Accepted, stretch: Stretch) -> list[tuple[int, int]]:
 
 
 def level_holds(past: Accepted, stretch: Stretch, row: int, k: int) -> bool:
-    """Does the shift at `row` also stand when the noise is corrected for autocorrelation? (SPIKE_SCIENCE 11)"""
+    """Does the shift at `row` also stand when the noise is corrected for autocorrelation (SPIKE_SCIENCE 11)?"""
     import numpy as np
 
     x = np.concatenate([past.x[-k:], stretch.x[: row + 1]])[-k:]
@@ -176,4 +176,4 @@ def level_holds(past: Accepted, stretch: Stretch, row: int, k: int) -> bool:
     shift = float(np.median(x)) - base
     errors = LEVEL_SE_WITNESS if stretch.second[row] else LEVEL_SE
     needed = max(noise, errors * MEDIAN_SE / math.sqrt(k) * noise * float(stretch.expected.widen[row]))
-    return shift >= needed
+    return bool(shift >= needed)

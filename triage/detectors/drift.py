@@ -103,7 +103,14 @@ def _event(
         z=float(after.max() / max(spread, 1e-12)),
         confidence="medium",
         evidence=(
-            Evidence("slow-rise", name, float(np.exp(level[-1])), float(np.exp(level[best])), None, int(signals.step[rows[onset]])),
+            Evidence(
+                "slow-rise",
+                name,
+                float(np.exp(level[-1])),
+                float(np.exp(level[best])),
+                None,
+                int(signals.step[rows[onset]]),
+            ),
         ),
     )
 

@@ -93,7 +93,10 @@ def heavy_tail(points: Points, trace: Trace) -> frozenset[int]:
     lone = {
         i
         for i, e in enumerate(trace.excursions)
-        if e.tier in LONE_TIERS and e.outcome.width <= 1 and e.outcome.recovered is not None and math.isfinite(e.outcome.z)
+        if e.tier in LONE_TIERS
+        and e.outcome.width <= 1
+        and e.outcome.recovered is not None
+        and math.isfinite(e.outcome.z)
         if not points.track.second[e.trigger]
     }
     if len(lone) <= LONE_MOST:
@@ -148,7 +151,7 @@ def _confidence(excursion: Excursion) -> Confidence:
     outcome, frozen = excursion.outcome, excursion.frozen
     if math.isinf(outcome.z):
         return "high" if frozen.rows >= 1 else "medium"
-    if outcome.is_cut or frozen.rows < 20:  # noqa: PLR2004 - MIN_ROWS: no noise estimate behind it
+    if outcome.is_cut or frozen.rows < 20:
         return "low"
     return "high" if excursion.tier in ("hard", "joint") else "medium"
 

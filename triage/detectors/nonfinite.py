@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from triage.detectors._contract import Detector
@@ -40,7 +41,7 @@ def _segments(segment: NDArray[np.int64]) -> list[slice]:
     import numpy as np
 
     edges = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(segment))), len(segment)]
-    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+    return [slice(a, b) for a, b in pairwise(edges) if b > a]
 
 
 def _tail(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signals: SignalTable) -> Event | None:

@@ -2,7 +2,8 @@
 
 For the accepted numbers a[0..j) of one signal, the prediction of a[j] is
 
-    centre(j)  = median of the last W                      slope(j) = (median of the newer half - median of the older half) / half a window
+    centre(j)  = median of the last W
+    slope(j)   = (median of the newer half - median of the older half) / half a window
     predict(j) = centre + slope x (distance from the window's middle to j)
     scale(j)   = 1.4826 x median of the last W absolute one-step-ahead residuals
 
@@ -43,7 +44,7 @@ RECORD_ROWS: Final = 100
 CALIBRATION_ROWS: Final = 1000
 CALIBRATION_MIN: Final = 100
 CALIBRATION_FACTOR: Final = 1.3
-"""z_open is at least 1.3 x the largest downward z of the last 1,000 accepted rows, from 100 rows on (SPIKE_SCIENCE 3.1, 11)."""
+"""z_open is at least 1.3 x the largest downward z of the last 1,000 accepted rows, from 100 on (SPIKE_SCIENCE 3.1)."""
 
 Z_OPEN: Final = 6.0
 """Least z that opens an event (cluster of sources, SPIKE_SCIENCE 1)."""
@@ -147,7 +148,9 @@ def window_length(count: int, window: int | None) -> int:
     return EARLY_WINDOW if count < EARLY_ROWS else LATE_WINDOW
 
 
-def forecast(state: Accepted, x: Array, window: int | None, *, is_log: bool, rounding: float, factor: float) -> Forecast:
+def forecast(
+    state: Accepted, x: Array, window: int | None, *, is_log: bool, rounding: float, factor: float
+) -> Forecast:
     """Expectations for the rows `x` (m,), as if each of them were accepted; rows up to the first surprise are exact.
 
     Args:

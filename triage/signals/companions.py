@@ -47,7 +47,7 @@ def departures(columns: Mapping[str, Array], logged: Mapping[str, Mask]) -> dict
 
 
 def _walk(values: Array) -> Array:
-    """z of each logged value against its own past; (n,) to (n,)."""
+    """Z of each logged value against its own past; (n,) to (n,)."""
     import numpy as np
 
     space = choose(values, "up")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def hidden_losses(columns: MutableMapping[str, Array], logged: MutableMapping[st
         bad = logged["grad_norm"] & ~np.isfinite(columns["grad_norm"])
         hidden = zero & bad
         points = np.flatnonzero(has_loss)
-        for here, after in zip(points[:-1], points[1:], strict=True):
+        for here, after in pairwise(points):
             if hidden[after] and bad[here] and np.isfinite(loss[here]):
                 hidden[here] = True
         return np.flatnonzero(hidden)
@@ -56,7 +57,9 @@ def derive(columns: MutableMapping[str, Array], logged: MutableMapping[str, Mask
 
     if "update_ratio" not in columns and {"update_norm", "param_norm"} <= columns.keys():
         both = logged["update_norm"] & logged["param_norm"] & (columns["param_norm"] > 0)
-        columns["update_ratio"] = np.where(both, columns["update_norm"] / np.where(both, columns["param_norm"], 1), np.nan)
+        columns["update_ratio"] = np.where(
+            both, columns["update_norm"] / np.where(both, columns["param_norm"], 1), np.nan
+        )
         logged["update_ratio"] = both
     if {"update_ratio", "lr"} <= columns.keys():
         both = logged["update_ratio"] & logged["lr"] & (columns["lr"] > 0)
