@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from triage.report import json, terminal
-from triage.report._contract import Renderer
+from triage.report._contract import PIPED_WIDTH, Look, Renderer
+
+__all__ = ["BY_NAME", "PIPED_WIDTH", "RENDERERS", "Look", "Renderer"]
 
 RENDERERS: Final[tuple[Renderer, ...]] = (terminal.RENDERER, json.RENDERER)
 """Every output format; the first is the default."""

@@ -52,7 +52,7 @@ def _cause(say: Say, n: int, cause: Cause, width: int) -> list[Line]:
 
 def _step(say: Say, step: ChecklistStep, width: int) -> list[Line]:
     spans: list[Span] = [
-        (say("headings", f"kind-{step.kind}") + " ", "dim"),
+        (say("headings", f"kind-{step.kind}"), "dim"),
         (clean(step.text), "plain"),
     ]
     shown = {name: value for name, value in values(step.detail).items() if value is not None}

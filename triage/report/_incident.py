@@ -94,6 +94,9 @@ def short_head(say: Say) -> list[Span]:
 RIGHT: Final = frozenset({3, 4, 5, 6, 7, 8})
 """Cells of `short_line` that hold numbers."""
 
+SPARE: Final = (4, 6, 8, 1)
+"""Cells of `short_line` that go first where the terminal is narrow: peak step, change, points, status."""
+
 
 def _facts(say: Say, found: Diagnosis) -> list[tuple[str, Line]]:
     rows: list[tuple[str, Line]] = [

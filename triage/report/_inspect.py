@@ -35,7 +35,7 @@ def _run(say: Say, report: Report, run: RunReport, width: int) -> list[Line]:
         config = ", ".join(f"{clean(name)}={value or '–'}" for name, value in values(run.source.config).items())
         rows.append((say("headings", "config"), line(clip(config, 4 * width))))
     lines += pairs(rows, width)
-    lines += [BLANK, line(say("headings", "columns"), style="strong"), *indent(_columns(say, run, width - 2), 2)]
+    lines += [BLANK, line(say("headings", "columns-title"), style="strong"), *indent(_columns(say, run, width - 2), 2)]
     sections = (
         ("not-judged", not_judged_lines(say, run.not_judged, width - 2)),
         ("missing", missing_lines(say, run.missing_metrics, width - 2)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from triage.report._width import cells, chop, pad, pieces
+from triage.report._width import cells, chop, may_break, pad, pieces
 
 Style = Literal["plain", "strong", "dim", "good", "bad", "warn", "accent"]
 
@@ -17,6 +17,9 @@ Line = tuple[Span, ...]
 
 BLANK: Final[Line] = ()
 """An empty line."""
+
+GLUE: Final = "\u00a0"
+"""A blank at which no line is broken; it is an ordinary blank in the output."""
 
 PROSE_WIDTH: Final = 112
 """Longest line of prose in cells; wider ones are hard to follow, however wide the terminal is."""
@@ -29,7 +32,7 @@ def line(*parts: str | Span, style: Style = "plain") -> Line:
 
 def plain(found: Line) -> str:
     """The text of a line without styles."""
-    return "".join(text for text, _ in found)
+    return "".join(text for text, _ in found).replace(GLUE, " ")
 
 
 def width_of(found: Line) -> int:
@@ -52,24 +55,39 @@ def wrap(found: Line, width: int, *, hanging: int = 0) -> list[Line]:
     """
     width = max(width, hanging + 8)
     lines: list[list[Span]] = [[]]
-    used = 0
-    start = 0
-    for text, style in found:
-        for piece in pieces(text):
-            is_blank = piece.isspace()
-            size = cells(piece)
-            if is_blank and used == start and len(lines) > 1:
-                continue
-            if not is_blank and used + size > width and used > start:
-                lines.append([(" " * hanging, "plain")] if hanging else [])
-                used = start = hanging
-            for n, part in enumerate(chop(piece, width - used) if used + size > width else [piece]):
+    used = start = 0
+    for unit in _units(found):
+        is_blank = unit[0][0].isspace() and unit[0][0] != GLUE
+        size = sum(cells(text) for text, _ in unit)
+        if is_blank and used == start and len(lines) > 1:
+            continue
+        if not is_blank and used + size > width and used > start:
+            lines.append([(" " * hanging, "plain")] if hanging else [])
+            used = start = hanging
+        for text, style in unit:
+            for n, part in enumerate(
+                chop(text, width - used, width - hanging) if used + cells(text) > width else [text]
+            ):
                 if n:
                     lines.append([(" " * hanging, "plain")] if hanging else [])
                     used = start = hanging
                 lines[-1].append((part, style))
                 used += cells(part)
     return [joined(spans) for spans in lines]
+
+
+def _units(found: Line) -> list[list[Span]]:
+    """Pieces that stay on one line together: a break is not allowed where one style ends in the middle of a word."""
+    units: list[list[Span]] = []
+    last = " "
+    for text, style in found:
+        for n, piece in enumerate(pieces(text)):
+            if units and n == 0 and not may_break(last, piece[0]):
+                units[-1].append((piece, style))
+            else:
+                units.append([(piece, style)])
+            last = piece[-1]
+    return units
 
 
 def joined(spans: Sequence[Span]) -> Line:
@@ -104,23 +122,33 @@ def listed(mark: Span, found: Line, width: int) -> list[Line]:
 
 
 def table(
-    rows: Sequence[Sequence[Span]], *, right: frozenset[int] = frozenset(), gap: int = 2, head: bool = True
+    rows: Sequence[Sequence[Span]],
+    *,
+    right: frozenset[int] = frozenset(),
+    head: bool = True,
+    width: int | None = None,
+    spare: Sequence[int] = (),
 ) -> list[Line]:
-    """Align cells in columns.
+    """Align cells in columns, two blanks apart.
 
     Args:
         rows: cells of each row; the first row is the head where `head`.
         right: columns whose text stands at the right end (numbers).
-        gap: blanks between columns.
         head: the first row is dimmed.
+        width: cells per line; past it columns are left out.
+        spare: columns that are left out first, in this order.
     """
-    widths = [max(cells(row[column][0]) for row in rows) for column in range(len(rows[0]))] if rows else []
+    shown = list(range(len(rows[0]))) if rows else []
+    widths = {column: max(cells(row[column][0]) for row in rows) for column in shown}
+    for column in spare:
+        if width is not None and sum(widths[n] + 2 for n in shown) - 2 > width:
+            shown.remove(column)
     lines: list[Line] = []
     for n, row in enumerate(rows):
         spans: list[Span] = []
-        for column, (text, style) in enumerate(row):
-            shown: Style = "dim" if head and n == 0 else style
-            spans.append((pad(text, widths[column], right=column in right), shown))
-            spans.append((" " * gap, "plain"))
+        for column in shown:
+            text, style = row[column]
+            spans.append((pad(text, widths[column], right=column in right), "dim" if head and n == 0 else style))
+            spans.append(("  ", "plain"))
         lines.append(joined(spans))
     return lines

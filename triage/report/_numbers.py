@@ -43,7 +43,7 @@ def change(value: float, baseline: float | None) -> str | None:
         return None
     if baseline > 0 and value > 0:
         ratio = value / baseline
-        return f"×{ratio:.2f}" if ratio < 10 else f"×{number(float(f'{ratio:.3g}'))}"  # noqa: PLR2004 - digits shown
+        return f"×{ratio:.2f}" if ratio < 10 else f"×{number(float(f'{ratio:.3g}'))}"
     difference = number(value - baseline)
     return difference if difference is None or difference.startswith("-") else f"+{difference}"
 
@@ -54,7 +54,7 @@ def size(n_bytes: int | None) -> str | None:
         return None
     value = float(n_bytes)
     for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000:  # noqa: PLR2004 - decimal units
+        if value < 1000:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.3g} {unit}"
         value /= 1000
     return f"{value:.3g} TB"

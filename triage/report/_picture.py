@@ -115,7 +115,7 @@ def view_of(series: Sequence[Series], diagnosis: Diagnosis) -> View | None:
             continue
         begin, stop = _attempt(found, diagnosis)
         steps = found.step[begin:stop]
-        if len(steps) < 2:  # noqa: PLR2004 - one point is no picture
+        if len(steps) < 2:
             return None
         onset = _bucket(steps, diagnosis.onset_step)
         end = diagnosis.end_step if diagnosis.recovered_step is None else diagnosis.recovered_step
@@ -200,11 +200,24 @@ def _plotted(view: View, frame: Frame, diagnosis: Diagnosis) -> list[list[Span]]
     rows: list[list[Span]] = [
         [(chr(_BRAILLE + dots) if dots else " ", "plain") for dots in row] for row in _dotted(view, frame)
     ]
-    for step in view.bad_steps:
-        rows[0][frame.column(step)] = (NOT_FINITE, "bad")
+    for at in _bad_columns(view, frame):
+        rows[0][at] = (NOT_FINITE, "bad")
     if frame.shows(diagnosis.peak_step) and frame.holds(diagnosis.peak_value):
         rows[frame.row(diagnosis.peak_value)][frame.column(diagnosis.peak_step)] = (PEAK, "bad")
     return rows
+
+
+def _bad_columns(view: View, frame: Frame) -> set[int]:
+    """Columns with a non-finite value; those between two of them too where nothing finite was logged in between."""
+    columns: set[int] = set()
+    finite = [step for step, low in zip(view.steps, view.low, strict=True) if low is not None]
+    before: int | None = None
+    for step in view.bad_steps:
+        at = frame.column(step)
+        is_joined = before is not None and bisect.bisect(finite, before) == bisect.bisect(finite, step)
+        columns.update(range(frame.column(before) if is_joined and before is not None else at, at + 1))
+        before = step
+    return columns
 
 
 def _dotted(view: View, frame: Frame) -> list[list[int]]:

@@ -12,6 +12,7 @@ from triage.model import Finding, MissingMetric, Notice, NotJudged, ReadError, R
 from triage.report._advice import advice_lines
 from triage.report._lines import Line, Span, Style, indent, line, listed, wrap
 from triage.report._numbers import number
+from triage.report._order import worst_first
 from triage.report._say import Say, counted, evidence_lines, values
 from triage.report._width import clean
 from triage.texts import has
@@ -86,9 +87,8 @@ def not_judged_lines(say: Say, missed: Sequence[NotJudged], width: int) -> list[
     """Each detector that could not run, and what it would have needed."""
     lines: list[Line] = []
     for found in missed:
-        name = say("headings", f"detector-{found.detector}") if has("headings", f"detector-{found.detector}") else ""
         needs = ", ".join(clean(column) for column in found.missing) or None
-        text = say("headings", "not-judged-text", name=name or clean(found.detector), needs=needs)
+        text = say("headings", "not-judged-text", name=_detector(say, found.detector), needs=needs)
         lines += listed(("?", "warn"), line(text), width)
     return lines
 
@@ -117,6 +117,13 @@ def notice_text(say: Say, found: Notice) -> str:
     return say("notices", found.id, **{"count": number(found.count), "where": where, **values(found.detail)})
 
 
+def _detector(say: Say, id: str) -> str:  # noqa: A002 - as in texts
+    for kind, key in (("headings", f"detector-{id}"), ("findings", f"{id}.name")):
+        if has(kind, key):
+            return say(kind, key)
+    return clean(id)
+
+
 def _decided(say: Say, id: str) -> str:  # noqa: A002 - as in texts
     for kind in ("causes", "findings", "classes"):
         if has(kind, f"{id}.name"):
@@ -125,15 +132,22 @@ def _decided(say: Say, id: str) -> str:  # noqa: A002 - as in texts
 
 
 def _verdict(say: Say, run: RunReport) -> str:
-    total = len(run.diagnoses)
+    worst = worst_first(run.diagnoses)[0][1] if run.diagnoses else None
+    if worst is not None and run.verdict == worst.status:
+        return say(
+            "verdicts",
+            f"{run.verdict}.incidents",
+            worst=say("classes", f"{worst.event_class}.name"),
+            signal=clean(worst.signal),
+            step=worst.onset_step,
+            healthy=worst.last_healthy_step,
+            incidents=counted(say, "n-incidents", len(run.diagnoses)) if len(run.diagnoses) > 1 else None,
+        )
     if run.verdict == "unresolved":
-        still = sum(found.status == "unresolved" for found in run.diagnoses)
         errors = [found.id for found in run.findings if found.severity == "error"]
-        if still:
-            return say("verdicts", "unresolved.incidents", n=still, incidents=counted(say, "n-incidents", total))
         return say("verdicts", "unresolved.findings", findings=", ".join(errors) or None)
     if run.verdict == "recovered":
-        return say("verdicts", "recovered.incidents", incidents=counted(say, "n-incidents", total))
+        return say("verdicts", "recovered.others", incidents=counted(say, "n-incidents", len(run.diagnoses)))
     if run.verdict == "healthy":
         return say("verdicts", "healthy.text", rows=counted(say, "n-rows", run.source.rows))
     return say("verdicts", "undetermined.text")

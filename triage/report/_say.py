@@ -5,8 +5,8 @@ Separate so that every piece takes its words from `triage/texts` in the same way
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from triage.model import Evidence
@@ -15,8 +15,17 @@ from triage.report._numbers import number
 from triage.report._width import clean
 from triage.texts import has, text
 
-Say = Callable[..., str]
-"""`say(kind, id, **placeholders)` in one language."""
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """The sentences of one language: `say(kind, id, **placeholders)`."""
+
+    lang: str
+
+    def __call__(self, kind: str, id: str, /, **placeholders: object) -> str:  # noqa: A002 - as in texts
+        """Give the sentence of an id."""
+        return text(self.lang, kind, id, **placeholders)
+
 
 MARKS: Final[Mapping[str, tuple[str, Style]]] = {
     "supports": ("+", "good"),
@@ -24,11 +33,6 @@ MARKS: Final[Mapping[str, tuple[str, Style]]] = {
     "missing": ("?", "warn"),
 }
 """What stands before a piece of evidence."""
-
-
-def voice(lang: str) -> Say:
-    """The sentences of one language."""
-    return partial(text, lang)
 
 
 def counted(say: Say, id: str, n: int) -> str:  # noqa: A002 - as in texts

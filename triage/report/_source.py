@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from triage.model import ColumnInfo, SourceInfo
-from triage.report._lines import Line, Span
+from triage.report._lines import GLUE, Line, Span
 from triage.report._numbers import moment, number, size
 from triage.report._say import Say, counted
 from triage.report._width import clean, clip_middle
@@ -35,9 +35,9 @@ def source_rows(say: Say, source: SourceInfo, options: Mapping[str, Any], width:
     return rows
 
 
-def column_line(say: Say, name: str, column: ColumnInfo) -> Line:
-    """One column: its name, the name in the file where it differs, its points and what is not finite in it."""
-    parts = [counted(say, "n-points", column.points)]
+def column_line(say: Say, name: str, column: ColumnInfo, rows: int) -> Line:
+    """One column: its name, the name in the file where it differs, points where rows lack it, what is not finite."""
+    parts = [counted(say, "n-points", column.points)] if column.points < rows or column.nonfinite else []
     logged = column.nonfinite - column.inferred
     if logged > 0:
         parts.append(say("headings", "n-nonfinite", n=logged))
@@ -46,8 +46,9 @@ def column_line(say: Say, name: str, column: ColumnInfo) -> Line:
     spans: list[Span] = [(clean(name), "strong")]
     if column.source and column.source != name:
         spans.append((f" ← {clean(column.source)}", "plain"))
-    spans.append((" (" + ", ".join(parts) + ")", "bad" if column.nonfinite else "dim"))
-    return tuple(spans)
+    if parts:
+        spans.append((" (" + ", ".join(parts) + ")", "bad" if column.nonfinite else "dim"))
+    return tuple((text.replace(" ", GLUE), style) for text, style in spans)
 
 
 def understood(source: SourceInfo) -> tuple[list[str], list[str]]:
@@ -62,7 +63,7 @@ def columns_line(say: Say, source: SourceInfo) -> Line:
     spans: list[Span] = []
     for name in known:
         spans += [(" · ", "dim")] if spans else []
-        spans += column_line(say, name, source.columns[name])
+        spans += column_line(say, name, source.columns[name], source.rows)
     if not spans:
         spans.append((say("headings", "no-columns"), "warn"))
     if others:
@@ -87,7 +88,7 @@ def _span(source: SourceInfo, window: int) -> str | None:
         if loss is None
         else (loss.first_step, loss.last_step, loss.points)
     )
-    if first is None or last is None or points < 2 or last <= first:  # noqa: PLR2004 - no distance without two points
+    if first is None or last is None or points < 2 or last <= first:
         return None
     return number(float(f"{window * (last - first) / (points - 1):.2g}"))
 

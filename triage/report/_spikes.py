@@ -23,13 +23,14 @@ def spikes_lines(say: Say, report: Report, width: int) -> list[Line]:
     most = int(report.options.get("max_incidents", len(report.runs)))
     for run in report.runs:
         lines += verdict_lines(say, run, width, is_named=is_many)
-        lines.append(line("  " + say("headings", "window") + ": " + window_text(say, run.source, report.options)))
+        window = window_text(say, run.source, report.options)
+        lines.append(line("  " + say("headings", "window-line", text=window), style="dim"))
         ranked = worst_first(run.diagnoses)
         shown = ranked[:most]
         if not report.options.get("worst"):
             shown = sorted(shown, key=lambda pair: pair[0])
         if shown:
-            lines += [BLANK, *indent(list_lines(say, shown), 2)]
+            lines += [BLANK, *indent(list_lines(say, shown, width - 2), 2)]
         if len(ranked) > len(shown):
             lines += indent([line(say("headings", "left-out", n=len(ranked) - len(shown)), style="dim")], 2)
         lines.append(BLANK)

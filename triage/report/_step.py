@@ -48,10 +48,8 @@ def _neighbours(say: Say, view: StepView, width: int) -> list[Line]:
         row: list[Span] = [("→" if is_this else " ", "accent"), (str(one.step), style)]
         row += [(number(one.values.get(name)) or "·", style) for name in shown]
         cells.append(row)
-    lines = table(cells, right=frozenset(range(1, len(shown) + 2)))
-    while len(shown) > 1 and any(sum(len(text) for text, _ in found) > width for found in lines):
-        shown = shown[:-1]
-        lines = table([row[: len(shown) + 2] for row in cells], right=frozenset(range(1, len(shown) + 2)))
+    last = len(shown) + 1
+    lines = table(cells, right=frozenset(range(1, last + 1)), width=width, spare=range(last, 2, -1))
     if len(shown) < len(names):
         lines.append(line(say("headings", "other-columns", n=len(names) - len(shown)), style="dim"))
     return lines

@@ -11,7 +11,7 @@ from typing import Any
 from triage.model import Diagnosis, Question, Report, RunReport
 from triage.options import Options
 from triage.report._advice import ANSWERS
-from triage.report._incident import RIGHT, incident_lines, short_head, short_line
+from triage.report._incident import RIGHT, SPARE, incident_lines, short_head, short_line
 from triage.report._lines import BLANK, Line, Span, indent, line, pairs, table, wrap
 from triage.report._numbers import number
 from triage.report._order import SHOWN_FULLY, worst_first
@@ -76,7 +76,7 @@ def _incidents(say: Say, run: RunReport, options: Mapping[str, Any], width: int)
     rest = ranked[fully : max(fully, LISTED)]
     if rest:
         lines += [line(say("headings", "more-incidents", n=len(rest)), style="strong")]
-        lines += indent(list_lines(say, rest), 2)
+        lines += indent(list_lines(say, rest, width - 2), 2)
     left_out = len(ranked) - fully - len(rest)
     if left_out > 0:
         lines += indent([line(say("headings", "left-out", n=left_out), style="dim")], 2)
@@ -85,11 +85,12 @@ def _incidents(say: Say, run: RunReport, options: Mapping[str, Any], width: int)
     return lines
 
 
-def list_lines(say: Say, numbered: Sequence[tuple[int, Diagnosis]]) -> list[Line]:
+def list_lines(say: Say, numbered: Sequence[tuple[int, Diagnosis]], width: int) -> list[Line]:
     """One aligned line per incident, under a head."""
     head: list[Span] = [("#", "dim"), *short_head(say)]
     rows: list[list[Span]] = [[(str(n), "dim"), *short_line(say, found)] for n, found in numbered]
-    return table([head, *rows], right=frozenset({0, *(column + 1 for column in RIGHT)}))
+    right = frozenset({0, *(column + 1 for column in RIGHT)})
+    return table([head, *rows], right=right, width=width, spare=[column + 1 for column in SPARE])
 
 
 def _roll_up(say: Say, run: RunReport, width: int) -> list[Line]:

@@ -55,7 +55,7 @@ def clip(text: str, width: int) -> str:
 
 def clip_middle(text: str, width: int) -> str:
     """Cut to a width in the middle, so that both ends of a path stay readable."""
-    if cells(text) <= width or width < 8:  # noqa: PLR2004 - too narrow for two ends
+    if cells(text) <= width or width < 8:
         return clip(text, width)
     tail = ""
     for char in reversed(text):
@@ -72,12 +72,9 @@ def pieces(text: str) -> list[str]:
         if word[0] == " ":
             found.append(word)
             continue
-        current = ""
-        for char in word:
-            wide = cells(char) > 1
-            last_wide = bool(current) and cells(current[-1]) > 1
-            may_break = bool(current) and (wide or last_wide) and char not in _CLOSING and current[-1] not in _OPENING
-            if may_break:
+        current = word[0]
+        for char in word[1:]:
+            if may_break(current[-1], char):
                 found.append(current)
                 current = ""
             current += char
@@ -85,12 +82,20 @@ def pieces(text: str) -> list[str]:
     return found
 
 
-def chop(text: str, width: int) -> list[str]:
-    """Cut a piece that is longer than a line into lines."""
-    parts, current = [], ""
+def may_break(before: str, after: str) -> bool:
+    """Whether a line may break between two neighbouring characters."""
+    if before == " " or after == " ":
+        return True
+    return (cells(before) > 1 or cells(after) > 1) and after not in _CLOSING and before not in _OPENING
+
+
+def chop(text: str, first: int, width: int) -> list[str]:
+    """Cut a piece that is longer than a line: `first` cells are left on the line where it begins."""
+    parts: list[str] = []
+    current, room = "", first
     for char in text:
-        if current and cells(current + char) > width:
+        if cells(current + char) > room and (current or not parts):
             parts.append(current)
-            current = ""
+            current, room = "", width
         current += char
     return [*parts, current]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from triage.errors import UnreadableError
@@ -69,6 +69,11 @@ def loads(text: str) -> Report:
 def dumps_step(view: StepView) -> str:
     """Write what `inspect --at` shows as one line of strict JSON."""
     return _line({"step_view": to_json(view)})
+
+
+def dumps_settings(rows: Sequence[tuple[str, Any, str]]) -> str:
+    """Write what `config` shows: setting → value and origin."""
+    return _line({"settings": {name: {"value": to_json(value), "origin": origin} for name, value, origin in rows}})
 
 
 def loads_step(text: str) -> StepView:

@@ -11,12 +11,17 @@ from typing import Final
 
 from triage.model import Report, StepView
 from triage.report._contract import Look, Renderer
+from triage.report._explain import Decisions, explained_lines
 from triage.report._inspect import inspect_lines
-from triage.report._lines import Line, Style, plain
-from triage.report._say import voice
+from triage.report._lines import GLUE, Line, Style, plain
+from triage.report._say import Say
+from triage.report._settings import Rows, settings_lines
 from triage.report._spikes import spikes_lines
 from triage.report._step import step_lines
 from triage.report._whole import report_lines
+from triage.report._width import clean
+
+__all__ = ["RENDERER", "clean", "render", "render_explained", "render_settings", "render_step", "text_of"]
 
 _VIEWS: Final = {"analyze": report_lines, "spikes": spikes_lines, "inspect": inspect_lines}
 
@@ -42,12 +47,22 @@ _ASCII: Final = str.maketrans(
 def render(report: Report, look: Look) -> str:
     """Give the report as text for a terminal of `look.width` cells."""
     view = _VIEWS.get(str(report.options.get("command")), report_lines)
-    return text_of(view(voice(look.lang), report, look.width), look)
+    return text_of(view(Say(look.lang), report, look.width), look)
 
 
 def render_step(view: StepView, look: Look) -> str:
     """Give what `inspect --at` shows as text for a terminal."""
-    return text_of(step_lines(voice(look.lang), view, look.width), look)
+    return text_of(step_lines(Say(look.lang), view, look.width), look)
+
+
+def render_explained(id: str | None, decisions: Decisions, look: Look) -> str:  # noqa: A002 - as in texts
+    """Give what `explain` shows; raises UsageError for an unknown id."""
+    return text_of(explained_lines(Say(look.lang), id, decisions, look.width), look)
+
+
+def render_settings(rows: Rows, look: Look) -> str:
+    """Give what `config` shows: every setting with its value and origin."""
+    return text_of(settings_lines(Say(look.lang), rows, look.width), look)
 
 
 def text_of(lines: Sequence[Line], look: Look) -> str:
@@ -64,7 +79,7 @@ def text_of(lines: Sequence[Line], look: Look) -> str:
     console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", width=look.width, _environ={})
     with console.capture() as capture:
         for found in lines:
-            shown = Text.assemble(*((text, _COLOURS[style]) for text, style in found))
+            shown = Text.assemble(*((text.replace(GLUE, " "), _COLOURS[style]) for text, style in found))
             console.print(shown, soft_wrap=True, highlight=False)
     return capture.get()
 

@@ -32,7 +32,6 @@ KINDS: Final = (
     "headings",
     "messages",
     "notices",
-    "settings",
     "statuses",
     "verdicts",
 )

@@ -1,0 +1,177 @@
+"""What an id means, and the lists of ids, as `explain` prints them.
+
+Separate because each command's view is a file. It only reads `triage/texts` and the checklists.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from triage.errors import UsageError
+from triage.report._lines import BLANK, Line, Span, indent, line, pairs, table, width_of, wrap
+from triage.report._say import Say
+from triage.texts import entries, has, ids
+
+LISTS: Final = (
+    "classes",
+    "statuses",
+    "verdicts",
+    "findings",
+    "causes",
+    "evidence",
+    "notices",
+    "exit-codes",
+    "checklists",
+)
+"""Every list that `explain` prints, in this order."""
+
+_NOUNS: Final[Mapping[str, str]] = {
+    "classes": "class",
+    "statuses": "status",
+    "verdicts": "verdict",
+    "findings": "finding",
+    "causes": "cause",
+    "evidence": "evidence",
+    "notices": "notice",
+    "exit-codes": "exit-code",
+    "checklists": "checklist",
+}
+_FIELDS: Final = ("found", "first", "do", "signs", "against")
+"""What is said of an id beyond what it means, where there is a sentence."""
+
+SHORTEST: Final = 3
+"""Letters of an unknown id from which on ids that contain it are named; fewer fit everything."""
+
+Decisions = Sequence[tuple[str, str, str]]
+"""The decision table: condition, class, status."""
+
+
+def explained_lines(say: Say, id: str | None, decisions: Decisions, width: int) -> list[Line]:  # noqa: A002
+    """Explain an id, or print a list.
+
+    Raises:
+        UsageError: there is no such id; the hint names near ones.
+    """
+    if id is None:
+        lines: list[Line] = []
+        for name in LISTS:
+            lines += [line(name, style="strong"), *indent(wrap(line(", ".join(_ids(name))), width - 2), 2), BLANK]
+        return [*lines, line(say("headings", "explain-usage"), style="dim")]
+    wanted = id.strip().lower()
+    if wanted in LISTS:
+        return _list(say, wanted, decisions, width)
+    found = [name for name in LISTS if wanted in _ids(name)]
+    if not found:
+        every = list(dict.fromkeys([*LISTS, *(one for name in LISTS for one in _ids(name))]))
+        near = difflib.get_close_matches(wanted, every, n=3)
+        near += [one for one in every if len(wanted) >= SHORTEST and wanted in one and one not in near][:3]
+        hint = f"did you mean {' or '.join(near)}?" if near else f"lists: {', '.join(LISTS)}"
+        raise UsageError(f"there is no id {id!r}", hint=hint)
+    lines = []
+    for name in found:
+        lines += [BLANK] if lines else []
+        lines += _one(say, name, wanted, width)
+    return lines
+
+
+def _ids(name: str) -> tuple[str, ...]:
+    return tuple(_checklists()) if name == "checklists" else ids(name)
+
+
+def _list(say: Say, name: str, decisions: Decisions, width: int) -> list[Line]:
+    rows = [(one, line(_meaning(say, name, one))) for one in _ids(name)]
+    lines = pairs(rows, width)
+    if name == "classes" and decisions:
+        cells: list[list[Span]] = [
+            [
+                (str(n), "dim"),
+                (say("classes", f"{event_class}.name"), "strong"),
+                (say("statuses", f"{status}.name"), "plain"),
+                (say("conditions", condition), "plain"),
+            ]
+            for n, (condition, event_class, status) in enumerate(decisions, 1)
+        ]
+        lines += [BLANK, line(say("headings", "explain-decision-table"), style="strong")]
+        lines += indent(_wrapped_table(cells, width - 2), 2)
+    if name in ("evidence", "notices"):
+        lines += [BLANK, line(say("headings", "explain-placeholders"), style="dim")]
+    return lines
+
+
+def _wrapped_table(rows: Sequence[Sequence[Span]], width: int) -> list[Line]:
+    """A table whose last column wraps under itself."""
+    heads = table([row[:-1] for row in rows], head=False)
+    margin = max(width_of(found) for found in heads) + 2
+    lines: list[Line] = []
+    for head, row in zip(heads, rows, strict=True):
+        lines += wrap((*head, (" " * (margin - width_of(head)), "plain"), row[-1]), width, hanging=margin)
+    return lines
+
+
+def _meaning(say: Say, name: str, one: str) -> str:
+    if name == "checklists":
+        return _of_language(say, _checklists()[one]["title"])
+    for field in ("means", "text"):
+        if has(name, f"{one}.{field}"):
+            return say(name, f"{one}.{field}")
+    return _template(say, name, one)
+
+
+def _template(say: Say, name: str, one: str) -> str:
+    """A sentence with its placeholders still in it, brackets of optional parts taken off."""
+    return entries(name).get(one, {}).get(say.lang, one).replace("[", "").replace("]", "")
+
+
+def _one(say: Say, name: str, one: str, width: int) -> list[Line]:
+    if name == "checklists":
+        return _branch(say, one, width)
+    head: list[Span] = [(one, "strong"), (f" · {say('headings', f'explain-{_NOUNS[name]}')}", "dim")]
+    title = f"{one}.name"
+    if name != "verdicts" and has(name, title) and say(name, title) != one:
+        head.append((f" · {say(name, title)}", "plain"))
+    lines = [*wrap(tuple(head), width), *wrap(line(_meaning(say, name, one)), width)]
+    rows = [
+        (say("headings", f"explain-{field}"), line(say(name, f"{one}.{field}")))
+        for field in _FIELDS
+        if has(name, f"{one}.{field}")
+    ]
+    if rows:
+        lines += [BLANK, *pairs(rows, width)]
+    if name in ("evidence", "notices"):
+        lines += [BLANK, line(say("headings", "explain-placeholders"), style="dim")]
+    return lines
+
+
+def _branch(say: Say, one: str, width: int) -> list[Line]:
+    """A checklist or list with its steps as they are written; placeholders stand for what a log would fill in."""
+    head: Line = ((one, "strong"), (f" · {say('headings', 'explain-checklist')}", "dim"))
+    title = _of_language(say, _checklists()[one]["title"])
+    lines = [line(*head), *wrap(line(title), width), BLANK]
+    for step in _checklists()[one].get("step", ()):
+        kind = say("headings", f"kind-{step['kind']}")
+        spans: Line = (("· ", "dim"), (kind, "dim"), (_of_language(say, step), "plain"))
+        lines += wrap(spans, width, hanging=2)
+    return lines
+
+
+def _of_language(say: Say, pair: Mapping[str, Any]) -> str:
+    return str(pair.get(say.lang, pair.get("en", "")))
+
+
+@cache
+def _checklists() -> Mapping[str, Mapping[str, Any]]:
+    """Every checklist and list by its id: title and steps in both languages."""
+    root = resources.files("triage.checklists")
+    found: dict[str, Mapping[str, Any]] = {}
+    folders = [folder for folder in (root, root.joinpath("lists")) if folder.is_dir()]
+    files = [file for folder in folders for file in folder.iterdir() if file.name.endswith(".toml")]
+    for file in sorted(files, key=lambda one: one.name):
+        raw = tomllib.loads(file.read_text(encoding="utf-8"))
+        if "id" in raw and "title" in raw:
+            found[raw["id"]] = raw
+    return found
