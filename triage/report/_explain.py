@@ -15,7 +15,7 @@ from typing import Any, Final
 from triage.errors import UsageError
 from triage.report._lines import BLANK, Line, Span, indent, line, pairs, table, width_of, wrap
 from triage.report._say import Say
-from triage.texts import entries, has, ids
+from triage.texts import has, ids, template
 
 LISTS: Final = (
     "classes",
@@ -119,12 +119,7 @@ def _meaning(say: Say, name: str, one: str) -> str:
     for field in ("means", "text"):
         if has(name, f"{one}.{field}"):
             return say(name, f"{one}.{field}")
-    return _template(say, name, one)
-
-
-def _template(say: Say, name: str, one: str) -> str:
-    """A sentence with its placeholders still in it, brackets of optional parts taken off."""
-    return entries(name).get(one, {}).get(say.lang, one).replace("[", "").replace("]", "")
+    return template(say.lang, name, one)
 
 
 def _one(say: Say, name: str, one: str, width: int) -> list[Line]:

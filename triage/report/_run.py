@@ -15,7 +15,7 @@ from triage.report._numbers import number
 from triage.report._order import worst_first
 from triage.report._say import Say, counted, evidence_lines, values
 from triage.report._width import clean
-from triage.texts import has
+from triage.texts import entries, has, placeholders_of
 
 VERDICT_STYLES: Final[Mapping[str, Style]] = {
     "healthy": "good",
@@ -112,9 +112,25 @@ def notice_lines(say: Say, notices: Sequence[Notice], width: int) -> list[Line]:
 
 
 def notice_text(say: Say, found: Notice) -> str:
-    """The sentence of a notice."""
-    where = None if found.where is None else clean(found.where)
-    return say("notices", found.id, **{"count": number(found.count), "where": where, **values(found.detail)})
+    """The sentence of a notice; what its detail holds beyond the sentence stands behind it in brackets."""
+    detail = {name: value for name, value in values(found.detail).items() if value not in (None, "")}
+    known = {"count": number(found.count), "where": _place(say, found.where), **detail}
+    sentence = say("notices", found.id, **known)
+    if not has("notices", found.id):
+        return sentence
+    used = placeholders_of(entries("notices")[found.id][say.lang])
+    rest = [f"{name} {value}" for name, value in detail.items() if name not in used and value not in sentence]
+    return f"{sentence} ({', '.join(rest)})" if rest else sentence
+
+
+def _place(say: Say, where: str | None) -> str | None:
+    """A place in the source in the language of the reader: line, byte, step; anything else as it stands."""
+    if where is None:
+        return None
+    kind, _, n = where.partition(" ")
+    if kind in ("line", "byte", "step") and n.isdigit():
+        return say("headings", f"place-{kind}", n=n)
+    return clean(where)
 
 
 def _detector(say: Say, id: str) -> str:  # noqa: A002 - as in texts

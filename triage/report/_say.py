@@ -37,7 +37,7 @@ MARKS: Final[Mapping[str, tuple[str, Style]]] = {
 
 def counted(say: Say, id: str, n: int) -> str:  # noqa: A002 - as in texts
     """A count with its noun: "1 incident", "3 incidents", "3 个事件"."""
-    return say("headings", f"{id}.one" if n == 1 else f"{id}.many", n=n)
+    return say("headings", id, n=n)
 
 
 def values(detail: Mapping[str, Any]) -> dict[str, str | None]:

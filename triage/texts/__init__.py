@@ -8,7 +8,8 @@ entry by entry. One TOML file per kind; an entry is a pair
     zh = "{signal} 升至 {observed}[，阈值 {threshold}]"
 
 or a table of such pairs (`name.en`, `name.zh`, `means.en`, …), reached as `text(lang, kind, "id.name")`. A part in
-square brackets is left out where one of its placeholders is None.
+square brackets is left out where one of its placeholders is None; `{n:row|rows}` is the first word where n is 1, else
+the second.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ UNKNOWN: Final = "?"
 """Stands for a placeholder outside brackets that has no value."""
 
 _OPTIONAL: Final = re.compile(r"\[([^\[\]]*)\]")
-_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)(?::([^{}|]*)\|([^{}|]*))?\}")
 
 
 def text(lang: str, kind: str, id: str, /, **placeholders: object) -> str:  # noqa: A002 - the word of the contract
@@ -73,9 +74,15 @@ def ids(kind: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.partition(".")[0] for name in entries(kind)))
 
 
+def template(lang: str, kind: str, id: str) -> str:  # noqa: A002 - the word of the contract
+    """The sentence of an id with its placeholders still in it, for a page that explains it."""
+    sentence = entries(kind).get(id, {}).get(lang, id)
+    return _PLACEHOLDER.sub(lambda m: m.group(0) if m.group(2) is None else m.group(3), _OPTIONAL.sub(r"\1", sentence))
+
+
 def placeholders_of(sentence: str) -> frozenset[str]:
     """The names of the placeholders in a sentence."""
-    return frozenset(_PLACEHOLDER.findall(sentence))
+    return frozenset(match.group(1) for match in _PLACEHOLDER.finditer(sentence))
 
 
 def fill(sentence: str, values: Mapping[str, object]) -> str:
@@ -83,10 +90,13 @@ def fill(sentence: str, values: Mapping[str, object]) -> str:
 
     def part(match: re.Match[str]) -> str:
         inner = match.group(1)
-        return inner if all(values.get(name) is not None for name in _PLACEHOLDER.findall(inner)) else ""
+        return inner if all(values.get(name) is not None for name in placeholders_of(inner)) else ""
 
     def value(match: re.Match[str]) -> str:
-        found = values.get(match.group(1))
+        name, one, many = match.groups()
+        found = values.get(name)
+        if one is not None:
+            return str(one if str(found) == "1" else many)
         return UNKNOWN if found is None else str(found)
 
     return _PLACEHOLDER.sub(value, _OPTIONAL.sub(part, sentence))
