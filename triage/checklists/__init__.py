@@ -13,7 +13,7 @@ A file is one branch (`single-step.toml`) or one list (`lists/pilot.toml`):
     yes_if      log: a condition; it holds = yes
     no_if       log: a condition; it holds = no. Without it, no = the yes condition is known to be false
     confirm     action: steps of the same file, all of which must say yes first
-    causes      action: a confirmed cause that stands in for them
+    causes      action: a confirmed cause that stands in for them; "*" = any
     when        a condition; known to be false = the step is left out
 
 A condition is `all` or `any` over comparisons {signal, statistic, operator, value}, one level deep; the statistics are
@@ -134,8 +134,8 @@ def load_statistics() -> Mapping[str, Statistic]:
     """The closed list of statistics, by name."""
     out = {}
     for name, row in _table("statistics.toml").items():
-        says, one, zero = (_optional(row.get(key), name) for key in ("says", "says_one", "says_zero"))
-        out[name] = Statistic(name, row["unit"], tuple(row["signals"]), _text(row["means"], name), says, one, zero)
+        says = (_optional(row.get(key), name) for key in ("says", "says_one", "says_zero", "says_negative"))
+        out[name] = Statistic(name, row["unit"], tuple(row["signals"]), _text(row["means"], name), *says)
     return out
 
 

@@ -81,7 +81,7 @@ class Statistic:
         signals: signals that have it; "metric" = every metric column.
         means: what it is, with {signal}.
         says: a sentence with {signal} and {value}; None for numbers that are 0 or 1.
-        says_one, says_zero: the sentence for 1 and for 0; None for others.
+        says_one, says_zero, says_negative: the sentence for 1, 0 and less, where it differs.
     """
 
     name: str
@@ -91,6 +91,7 @@ class Statistic:
     says: Text | None
     says_one: Text | None
     says_zero: Text | None
+    says_negative: Text | None
 
 
 @dataclass(frozen=True, slots=True)

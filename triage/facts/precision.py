@@ -1,0 +1,101 @@
+"""Statistics of mixed precision, skipped steps and clipping, and the settings of the optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from triage.facts._config import number, precision
+from triage.facts._stretch import Column, Stretch
+
+HALVING: Final = 0.75
+"""A fall below three quarters is a halving: scales move by powers of two, exports may round."""
+
+SEARCH_STEPS: Final = 50
+"""The first steps of a run are the scaler's search for a scale, not a collapse (SPIKE_SCIENCE 7.3)."""
+
+COLLAPSE_STEPS: Final = 100
+SINK_STEPS: Final = 2_000
+"""Spans in which halvings and lost doublings are counted: 100 steps (collapse), one growth interval (slow sinking)."""
+
+FLOOR: Final = 1.0
+"""Scale at which DeepSpeed, Megatron and others stop; below it nothing is scaled any more."""
+
+CLIP_POINTS: Final = 100
+"""Rows before the onset over which the share of clipped and of skipped steps is taken."""
+
+UNCLIPPED: Final = 1.0 - 1e-6
+"""A clip coefficient from here on is 1: the call adds 1e-6 to the norm."""
+
+
+def precision_and_clipping(stretch: Stretch, config: Mapping[str, Any]) -> dict[tuple[str, str], float]:
+    """The statistics of loss scale, precision, skipped steps, clipping and of the optimizer's settings."""
+    out = _scale(stretch) | _skipped(stretch) | _clipping(stretch, number(config, "clip"))
+    kind = "fp16" if out.keys() & {("loss_scale", "at_floor")} else precision(config)
+    if kind is not None:
+        out["run", "is_fp16"] = float(kind == "fp16")
+        out["run", "is_low_precision"] = float(kind != "full")
+    for name in ("adam_eps", "adam_beta1", "adam_beta2", "weight_decay"):
+        value = number(config, name)
+        if value is not None:
+            out[name, "setting"] = value
+    return out
+
+
+def _scale(stretch: Stretch) -> dict[tuple[str, str], float]:
+    """Statistics of a dynamic loss scale; none where the scale is 1 throughout (BF16 logs it so)."""
+    import numpy as np
+
+    scale = stretch.columns.get("loss_scale")
+    if scale is None or not (scale.values[scale.is_logged] > FLOOR).any():
+        return {}
+    path = scale.finite(np.concatenate([stretch.before, stretch.during]))
+    path = path[scale.values[path] > 0]
+    until = path[(path <= stretch.onset) & (stretch.step[path] >= stretch.step[0] + SEARCH_STEPS)]
+    now = stretch.step[stretch.onset]
+    out = {"at_floor": float((scale.values[path[path >= stretch.onset]] <= FLOOR).any())}
+    out["halvings_100"] = _halvings(stretch, scale, until, now - COLLAPSE_STEPS)
+    recent = scale.values[until[stretch.step[until] > now - SINK_STEPS]]
+    if len(recent):
+        out["lost_doublings"] = float(np.log2(recent.max() / recent[-1]))
+    return {("loss_scale", name): value for name, value in out.items()}
+
+
+def _halvings(stretch: Stretch, scale: Column, until: Any, since: int) -> float:
+    """Halvings after the step `since`; a fall by 8 between two rows counts three."""
+    import numpy as np
+
+    ratio = scale.values[until[1:]] / scale.values[until[:-1]]
+    falls = (stretch.step[until[1:]] > since) & (ratio < HALVING)
+    return float(np.round(-np.log2(ratio[falls])).sum())
+
+
+def _skipped(stretch: Stretch) -> dict[tuple[str, str], float]:
+    import numpy as np
+
+    skipped = stretch.columns.get("is_skipped")
+    if skipped is None:
+        return {}
+    rows = skipped.finite(np.concatenate([stretch.before[-CLIP_POINTS:], stretch.during]))
+    return {("is_skipped", "skipped_share"): float((skipped.values[rows] > 0).mean())} if len(rows) else {}
+
+
+def _clipping(stretch: Stretch, max_norm: float | None) -> dict[tuple[str, str], float]:
+    """Whether clipping is on and how often it bites: from the coefficient, else from the norm and the config."""
+    out = {}
+    coefficient, norm = stretch.columns.get("clip_coef"), stretch.columns.get("grad_norm")
+    if coefficient is not None:
+        is_clipped = coefficient.values < UNCLIPPED
+        if is_clipped[coefficient.is_logged].any():
+            out["is_configured"] = 1.0
+        rows = coefficient.finite(stretch.before)[-CLIP_POINTS:]
+    elif norm is not None and max_norm:
+        is_clipped = norm.values > max_norm
+        rows = norm.finite(stretch.before)[-CLIP_POINTS:]
+    else:
+        rows = stretch.before[:0]
+    if max_norm is not None:
+        out["is_configured"] = float(max_norm > 0)
+    if len(rows):
+        out["clip_share"] = float(is_clipped[rows].mean())
+    return {("clip_coef", name): value for name, value in out.items()}
