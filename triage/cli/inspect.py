@@ -57,11 +57,11 @@ def _at_step(step: int, given: Mapping[str, Any]) -> int:
     renderer = renderer_of(settings, output)
     look = look_of(settings, output)
     options = settings.options()
-    paths, _ = inputs(given["paths"], settings)
+    paths, stdin = inputs(given["paths"], settings)
     if len(paths) != 1:
         raise UsageError("--at looks into one run", hint="give one PATH")
     check_output(output, paths)
-    view = pipeline.explain_step(paths[0], step, options)
+    view = pipeline.explain_step(paths[0], step, options, stdin=stdin)
     if renderer.name == json.RENDERER.name:
         emit(json.dumps_step(view), output)
     else:

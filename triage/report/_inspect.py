@@ -69,9 +69,9 @@ def _columns(say: Say, run: RunReport, width: int) -> list[Line]:
                     (number(column.last) or "–", "plain"),
                 ]
             )
-        lines += table(rows, right=frozenset({2, 3, 4, 5, 6}))
+        lines += table(rows, right=frozenset({2, 3, 4, 5, 6}), width=width, spare=(6, 5, 1))
     else:
-        lines.append(line(say("headings", "no-columns"), style="warn"))
+        lines += wrap(line(say("headings", "no-columns"), style="warn"), width)
     if others:
         named = ", ".join(clean(name) for name in others[:OTHERS_SHOWN])
         more = len(others) - OTHERS_SHOWN

@@ -258,7 +258,7 @@ def _axis(frame: Frame, diagnosis: Diagnosis) -> list[Span]:
         marks[frame.column(diagnosis.onset_step)] = (ONSET, "bad")
     if diagnosis.recovered_step is not None and frame.shows(diagnosis.recovered_step):
         at = frame.column(diagnosis.recovered_step)
-        marks[at + 1 if at in marks and at + 1 < frame.columns else at] = (BACK, "good")
+        marks.setdefault(at + 1 if at in marks and at + 1 < frame.columns else at, (BACK, "good"))
     return [marks.get(at, ("─", "dim")) for at in range(frame.columns)]
 
 

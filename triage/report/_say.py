@@ -53,15 +53,11 @@ def evidence_text(say: Say, found: Evidence) -> str:
         if has("evidence", kind_id):
             return say("evidence", kind_id, signal=signal)
         return say("headings", "evidence-missing", signal=signal, id=found.id)
-    return say(
-        "evidence",
-        found.id,
-        signal=signal,
-        observed=number(found.observed),
-        baseline=number(found.baseline),
-        threshold=number(found.threshold),
-        step=found.step,
-    )
+    numbers = {"observed": found.observed, "baseline": found.baseline, "threshold": found.threshold}
+    shown = {name: number(value) for name, value in numbers.items()}
+    if has("evidence", found.id):
+        shown |= {f"{name}_percent": _percent(value) for name, value in numbers.items()}
+    return say("evidence", found.id, signal=signal, **shown, step=found.step)
 
 
 def evidence_lines(say: Say, evidence: Sequence[Evidence], width: int) -> list[Line]:
@@ -72,6 +68,10 @@ def evidence_lines(say: Say, evidence: Sequence[Evidence], width: int) -> list[L
         style: Style = "dim" if found.verdict == "missing" else "plain"
         lines += listed(MARKS[found.verdict], ((evidence_text(say, found), style),), width)
     return lines
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{number(float(f'{100 * share:.3g}'))} %"
 
 
 def _value(value: object) -> str | None:

@@ -6,7 +6,7 @@ Separate because each command's view is a file.
 from __future__ import annotations
 
 from triage.model import Report
-from triage.report._lines import BLANK, Line, indent, line
+from triage.report._lines import BLANK, Line, indent, line, wrap
 from triage.report._order import worst_first
 from triage.report._run import error_lines, overall_lines, verdict_lines
 from triage.report._say import Say
@@ -24,7 +24,7 @@ def spikes_lines(say: Say, report: Report, width: int) -> list[Line]:
     for run in report.runs:
         lines += verdict_lines(say, run, width, is_named=is_many)
         window = window_text(say, run.source, report.options)
-        lines.append(line("  " + say("headings", "window-line", text=window), style="dim"))
+        lines += indent(wrap(line(say("headings", "window-line", text=window), style="dim"), width - 2), 2)
         ranked = worst_first(run.diagnoses)
         shown = ranked[:most]
         if not report.options.get("worst"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -15,6 +16,9 @@ from triage.errors import UnreadableError
 from triage.model import SCHEMA_VERSION, Report, StepView
 from triage.report._contract import Look, Renderer
 from triage.report._shapes import BY_TYPE, REPORT, STEP_VIEW
+
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+"""What Python puts for bytes of a file name that are no UTF-8; strict JSON has no room for it."""
 
 PARTS: Final[Mapping[str, frozenset[str]]] = {
     "spikes": frozenset({"run_id", "verdict", "source", "diagnoses"}),
@@ -86,7 +90,7 @@ def loads_step(text: str) -> StepView:
 def to_json(value: Any) -> Any:
     """Turn a value of the model into plain JSON values."""
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+        return value if value.isascii() else _SURROGATES.sub("\ufffd", value)
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
