@@ -280,6 +280,28 @@ class Checklist:
 
 
 @dataclass(frozen=True, slots=True)
+class Facts:
+    """What one log says around one diagnosis or finding: all that a checklist is resolved from.
+
+    Attributes:
+        columns: canonical columns that the log holds.
+        statistics: (signal, statistic) → value, from the closed list `checklists/statistics.toml`; a missing key is
+            unknown, a value is never NaN.
+        evidence_ids: signal → ids of the evidence that speaks of it.
+        placeholders: bare numbers for the texts, by name (`checklists/placeholders.toml`); a missing key is unknown.
+        framework: which framework wrote the log, as in `checklists/settings.toml`; None = not known.
+        confirmed_causes: causes that a person has confirmed; the log alone confirms none.
+    """
+
+    columns: frozenset[str] = frozenset()
+    statistics: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    evidence_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    placeholders: Mapping[str, str] = field(default_factory=dict)
+    framework: str | None = None
+    confirmed_causes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Restart:
     """How to go on: where from, what to skip, what to change first."""
 
