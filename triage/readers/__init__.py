@@ -1,0 +1,152 @@
+"""Readers: paths or standard input → RunTables. One format per file; READERS lists them in the order they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import BinaryIO, Final
+
+from triage.errors import TriageError, UnreadableError, UsageError
+from triage.model import Notice, ReadError, RunTable
+from triage.options import Options
+from triage.readers import csv, jsonl, parquet
+from triage.readers._contract import Reader, Source, Wanted, everything
+from triage.readers._discover import Candidate, discover
+from triage.readers._gather import Part, collect
+from triage.readers._refused import CONSOLE, REFUSED
+from triage.readers._table import RunInput, build
+from triage.readers._witness import Record, believed
+
+READERS: Final[tuple[Reader, ...]] = (
+    parquet.READER,
+    *REFUSED,
+    jsonl.READER,
+    csv.READER,
+    CONSOLE,
+)
+"""In sniff order: sure signatures first, free text last. A new reader is one file and one line here."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """What one call read.
+
+    Attributes:
+        runs: one table a run, in the order of the paths.
+        errors: what could not be read.
+        picked: the files that a search chose; empty where every file was named.
+    """
+
+    runs: tuple[RunTable, ...]
+    errors: tuple[ReadError, ...]
+    picked: tuple[str, ...]
+
+
+def sniff(source: Source) -> Reader | None:
+    """The reader whose format a source is; None where nobody knows it."""
+    return next((reader for reader in READERS if reader.sniff(source)), None)
+
+
+def read_runs(
+    paths: Sequence[str], options: Options, *, stdin: BinaryIO | None = None, wanted: Wanted = everything
+) -> ReadResult:
+    """Read all runs at the given paths.
+
+    Args:
+        paths: files, folders, patterns, or "-"; empty = standard input where it carries something, or else the current
+            directory.
+        options: mapping, aliases, limits, and `join`: all paths are one run.
+        stdin: the bytes behind "-".
+        wanted: which source columns are needed; readers may deliver more.
+
+    Returns:
+        The runs and what could not be read; nothing that is wrong with a log is raised.
+
+    Raises:
+        UsageError: `--map` does not fit any of the logs.
+    """
+    found = discover(paths, options, stdin, sniff)
+    candidates = [_joined(found.candidates)] if options.join and len(found.candidates) > 1 else found.candidates
+    records: list[Record] = []
+    faults: list[tuple[str, TriageError]] = list(found.faults)
+    for candidate in candidates:
+        try:
+            records += (Record(table, candidate.folder) for table in _read(candidate, options, wanted))
+        except (UnreadableError, UsageError) as fault:
+            faults.append((candidate.folder, fault))
+    wrong = [fault for _, fault in faults if isinstance(fault, UsageError)]
+    if wrong and not records:
+        raise wrong[0]
+    tables, _ = believed(records)
+    told = {record.folder for record in records if record.folder}
+    errors = [_as_error(fault) for folder, fault in faults if not folder or folder not in told]
+    picked = tuple(table.source.path for table in tables) if found.is_search else ()
+    return ReadResult(_named_apart(tables), tuple(errors), picked)
+
+
+def _joined(candidates: Iterable[Candidate]) -> Candidate:
+    """All candidates as one run, in order."""
+    members = list(candidates)
+    parts = tuple(part for member in members for part in member.parts)
+    notices = tuple(notice for member in members for notice in member.notices)
+    return Candidate(members[0].name, parts, "", notices)
+
+
+def _read(candidate: Candidate, options: Options, wanted: Wanted) -> list[RunTable]:
+    """Read the parts of a candidate; several tables where a source holds several runs."""
+    runs: dict[str | None, list[Part]] = {}
+    shown: list[str] = []
+    name = ""
+    for file in candidate.parts:
+        source = file.open()
+        reader = sniff(source)
+        if reader is None:
+            raise UnreadableError(
+                "is in no format that triage knows",
+                path=source.path,
+                hint="give JSON lines, CSV, Parquet, TensorBoard event files, a W&B run, or a trainer state",
+            )
+        name = name or reader.name
+        shown.append(source.path)
+        for run, part in _collect(reader, source, options, wanted, file.rank, is_eval=file.is_eval).items():
+            runs.setdefault(run, []).append(part)
+    if not runs:
+        raise UnreadableError(f"read as {name}, but it holds no row", path=shown[0], hint="has the run logged anything yet?")
+    tables = []
+    for run, parts in runs.items():
+        run_input = RunInput(run or candidate.name, ", ".join(shown), name, parts, candidate.notices)
+        tables.append(build(run_input, options))
+    return tables
+
+
+def _collect(
+    reader: Reader, source: Source, options: Options, wanted: Wanted, rank: int | None, *, is_eval: bool
+) -> dict[str | None, Part]:
+    """Run a reader; what a library raises over a damaged file becomes an error that a person can act on."""
+    import polars as pl
+
+    try:
+        parts = collect(reader.read(source, options.limits, wanted), options, rank=rank, is_eval=is_eval)
+    except (OSError, ValueError, OverflowError, RecursionError, pl.exceptions.PolarsError) as fault:
+        reason = str(fault).strip().partition("\n")[0][:200] or type(fault).__name__
+        raise UnreadableError(
+            f"looks like {reader.name} but could not be read: {reason}", path=source.path, hint="is the file complete?"
+        ) from fault
+    if torn := source.torn():
+        for part in parts.values():
+            part.notices.append(Notice("torn-archive", torn, source.path))
+    return parts
+
+
+def _named_apart(tables: Sequence[RunTable]) -> tuple[RunTable, ...]:
+    """Give every run an id of its own: a number behind those that share one."""
+    seen: dict[str, int] = {}
+    apart = []
+    for table in tables:
+        count = seen[table.run_id] = seen.get(table.run_id, 0) + 1
+        apart.append(table if count == 1 else replace(table, run_id=f"{table.run_id} ({count})"))
+    return tuple(apart)
+
+
+def _as_error(fault: TriageError) -> ReadError:
+    return ReadError(fault.path, int(fault.exit_code), fault.message, fault.hint)

@@ -111,6 +111,11 @@ def is_counter(name: str) -> bool:
     return not COUNTERS.isdisjoint(_places(name, {}, {}, {}))
 
 
+def is_step(name: str) -> bool:
+    """Say whether a name is that of a step."""
+    return "step" in _places(name, {}, {}, {})
+
+
 def canonical_wanted(options: Options) -> Wanted:
     """The column selection that takes only what could become a canonical column, or the column to be judged."""
     own = {*options.mapping.values(), *options.aliases, options.signal}

@@ -1,0 +1,144 @@
+"""Files and folders that triage recognises but does not read: each is refused with what it is and what to do.
+
+A row goes as soon as a reader for its format is there. Last stands free text, which is everything that prints a loss and
+has no other form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from triage.errors import UnreadableError
+from triage.model import Block
+from triage.options import Limits
+from triage.readers._contract import Reader, Source, Wanted
+from triage.readers._source import head_text
+
+PRINTABLE: Final = 0.95
+"""Share of printable characters that makes a head a text."""
+
+LOG_LINE: Final = re.compile(
+    r"(?:^|[^a-z])(?:loss|grad(?:ient)?[_ ]?norm|gnorm|perplexity|ppl)\b[^\n]{0,40}?(?:\d|nan|inf)", re.IGNORECASE
+)
+"""A text that prints a loss or a gradient norm with a number behind it."""
+
+LOG_LINES: Final = 2
+"""Fewest such lines: a page that explains a loss has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderMark:
+    """A folder that is a log as a whole.
+
+    Attributes:
+        name: kebab-case format name.
+        is_it: by the folder's own name and the names in it.
+        message, hint: what it is, and what to do.
+    """
+
+    name: str
+    is_it: Callable[[str, frozenset[str]], bool]
+    message: str
+    hint: str
+
+
+FOLDERS: Final = (
+    FolderMark(
+        "aim",
+        lambda name, inside: name == ".aim" or inside >= {"meta", "seqs", "run_metadata.sqlite"},
+        "is an Aim repository, which only Aim itself can open",
+        "export it: `Repo(path).query_metrics().dataframe()` to CSV or Parquet",
+    ),
+    FolderMark(
+        "mlflow",
+        lambda name, inside: inside >= {"meta.yaml", "metrics"},
+        "is an MLflow run; triage does not read MLflow stores yet",
+        "export it: `mlflow.search_runs` and `client.get_metric_history` to CSV",
+    ),
+)
+"""Folders that are refused as a whole."""
+
+_SIGNATURES: Final[tuple[tuple[str, Callable[[Source], bool], str, str], ...]] = (
+    (
+        "tensorboard",
+        lambda source: b"brain.Event:" in source.head[:64] or "tfevents" in source.name,
+        "is a TensorBoard event file, which triage does not read yet",
+        "export its scalars as CSV",
+    ),
+    (
+        "wandb",
+        lambda source: source.head.startswith(b":W&B"),
+        "is a W&B transaction log, which triage does not read yet",
+        "export the history as CSV",
+    ),
+    (
+        "sqlite",
+        lambda source: source.head.startswith(b"SQLite format 3\0"),
+        "is an SQLite database (MLflow keeps its metrics in one), which triage does not read yet",
+        "export the table of metrics as CSV",
+    ),
+    (
+        "feather-v1",
+        lambda source: source.head.startswith(b"FEA1"),
+        "is a Feather file of the first version",
+        "write it again as Parquet or Arrow IPC",
+    ),
+    (
+        "hdf5",
+        lambda source: source.head.startswith(b"\x89HDF"),
+        "is an HDF5 file: weights or arrays, no log",
+        "give the log that was written beside it",
+    ),
+    (
+        "zip",
+        lambda source: source.head.startswith(b"PK\x03\x04"),
+        "is a zip archive (checkpoints are too)",
+        "unpack it and give the log in it",
+    ),
+    (
+        "tar",
+        lambda source: source.head[257:262] == b"ustar",
+        "is a tar archive",
+        "unpack it and give the folder",
+    ),
+    (
+        "pickle",
+        lambda source: source.head[:1] == b"\x80" and source.head[1:2] in b"\x02\x03\x04\x05" and len(source.head) > 2,  # noqa: PLR2004 - opcode, protocol
+        "is a pickle, which triage does not open: it can run code",
+        "write the numbers as JSON lines or CSV",
+    ),
+)
+"""Format, how it is told, what it is, what to do."""
+
+
+def _refusing(name: str, sniff: Callable[[Source], bool], message: str, hint: str) -> Reader:
+    def read(source: Source, _limits: Limits, _wanted: Wanted) -> Iterator[Block]:
+        raise UnreadableError(message, path=source.path, hint=hint)
+
+    return Reader(name, sniff, read)
+
+
+def is_log_text(source: Source) -> bool:
+    """Say whether a source is free text that prints losses or gradient norms."""
+    text = head_text(source)
+    if not text:
+        return False
+    shown = sum(char.isprintable() or char in "\r\n\t\b\x1b" for char in text[:4096])
+    if shown < PRINTABLE * len(text[:4096]):
+        return False
+    return sum(1 for _ in zip(LOG_LINE.finditer(text), range(LOG_LINES), strict=False)) >= LOG_LINES
+
+
+REFUSED: Final = tuple(_refusing(*row) for row in _SIGNATURES)
+"""Refusing readers for binary formats; they are asked first, since their signatures are sure."""
+
+CONSOLE: Final = _refusing(
+    "console",
+    is_log_text,
+    "is free console text, which triage does not read yet",
+    "log to JSON lines or CSV, or give the event files or trainer state written beside it",
+)
+"""Refuses free text; asked last."""
