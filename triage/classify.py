@@ -211,7 +211,10 @@ def _abrupt(signals: SignalTable, incident: Incident, onset: int) -> bool:
     near = values[at : at + ABRUPT_POINTS]
     if event.level is None or not math.isfinite(event.peak_value):
         return bool((~np.isfinite(near)).any())
-    half = event.level + 0.5 * (event.peak_value - event.level)
+    if event.level > 0 and event.peak_value > 0:  # half way in nats
+        half = math.sqrt(event.level * event.peak_value)
+    else:
+        half = event.level + 0.5 * (event.peak_value - event.level)
     return bool((near >= half).any()) if event.peak_value >= event.level else bool((near <= half).any())
 
 

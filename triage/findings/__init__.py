@@ -12,12 +12,13 @@ RULES: Final[tuple[FindingRule, ...]] = (
     *hidden_nan.RULES,
     *loss_scale.RULES,
     *columns.RULES,
-    *gradient.RULES,
     *flat_loss.RULES,
     *evaluation.RULES,
     *attempts.RULES,
+    *gradient.RULES,
     *noise.RULES,
 )
+"""All findings; of equal severity the earlier one is named first."""
 
 ORDER: Final = ("error", "warning", "info")
 

@@ -24,6 +24,8 @@ WORSE_SE: Final = 3.0
 CLIFF: Final = 1.5
 """From one evaluation to the next 1.5 x, and not back: a change that no noise of an evaluation set makes
 (InternEvo's ratio for a training loss, SPIKE_SCIENCE 1)."""
+STAYS: Final = 1.25
+"""... whose later evaluations stay at least half of that rise above the one before it."""
 MOVED: Final = 0.2
 STILL: Final = 0.02
 STILL_EVALS: Final = 5
@@ -48,8 +50,6 @@ def overfitting(context: Context) -> Iterable[Found]:
         rising = float(np.median(after[-WORSE:])) >= float(np.median(after))
         if not (after[-WORSE:] > limit).all() or not rising or _train_moved_up(signals, int(rows[best])):
             continue
-        if _is_cliff(values):
-            continue
         step = int(signals.step[rows[best]])
         yield Found(
             step,
@@ -58,6 +58,9 @@ def overfitting(context: Context) -> Iterable[Found]:
                     "eval-above-best", name, float(values[-1]), float(values[best]), limit, int(signals.step[rows[-1]])
                 ),
                 Evidence("worse-evaluations", name, float(len(after)), None, WORSE, step),
+                Evidence(
+                    "best-over-first", name, float(values[best] / values[0]) if values[0] else None, None, None, step
+                ),
             ),
         )
 
@@ -79,20 +82,12 @@ def cliff(context: Context) -> Iterable[Found]:
 
 
 def _is_cliff(values: Array) -> bool:
-    """Does one step between evaluations carry most of the rise, for good?"""
+    """Is one evaluation 1.5 x the one before it, and the median of the later ones still well above that?"""
     import numpy as np
 
-    if len(values) < 2 or not (values > 0).all():
-        return False
-    ratio = values[1:] / values[:-1]
-    at = int(np.argmax(ratio)) + 1
-    settled = at >= 2 and float(np.median(values[at:])) >= CLIFF * float(values[at - 1]) / 1.2
-    others = np.delete(ratio, at - 1)
-    return bool(
-        ratio[at - 1] >= CLIFF
-        and settled
-        and (not len(others) or np.log(ratio[at - 1]) > 2 * np.log(max(1.01, others.max())))
-    )
+    at = int(np.argmax(values[1:] / values[:-1])) + 1
+    before = float(values[at - 1])
+    return bool(values[at] >= CLIFF * before and np.median(values[at:]) >= STAYS * before)
 
 
 def not_learning(context: Context) -> Iterable[Found]:
