@@ -57,9 +57,14 @@ def read(paths: Paths, options: Options | None = None, **settings: Any) -> tuple
         UnreadableError: a path that is missing, empty, of an unknown format or not permitted.
         UsageError: a setting that makes no sense.
     """
-    from triage import pipeline
+    from triage.errors import UnreadableError
+    from triage.readers import read_runs
 
-    return tuple(pipeline.read(_listed(paths), _options(options, settings)))
+    found = read_runs(_listed(paths), _options(options, settings))
+    if found.errors:
+        first = found.errors[0]
+        raise UnreadableError(first.message, path=first.path, hint=first.hint)
+    return tuple(found.runs)
 
 
 def _listed(paths: Paths) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def literal_ids(name: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize(("name", "kind"), [("Evidence", "evidence"), ("Notice", "notices"), ("Finding", "findings")])
+@pytest.mark.parametrize(("name", "kind"), [("Evidence", "evidence"), ("Check", "evidence"), ("Notice", "notices"), ("Finding", "findings")])
 def test_every_id_in_the_source_has_a_sentence(name, kind):
     assert literal_ids(name) - set(texts.ids(kind)) == set()
 

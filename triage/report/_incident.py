@@ -159,7 +159,7 @@ def _extent(say: Say, found: Diagnosis) -> str:
         "extent-text",
         points=counted(say, "n-points", found.n_points),
         first=found.onset_step,
-        last=found.end_step,
+        last=found.end_step if found.end_step != found.onset_step else None,
         excursions=excursions,
     )
 

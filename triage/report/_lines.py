@@ -59,7 +59,7 @@ def wrap(found: Line, width: int, *, hanging: int = 0) -> list[Line]:
     for unit in _units(found):
         is_blank = unit[0][0].isspace() and unit[0][0] != GLUE
         size = sum(cells(text) for text, _ in unit)
-        if is_blank and used == start and len(lines) > 1:
+        if is_blank and ((used == start and len(lines) > 1) or used + size > width):
             continue
         if not is_blank and used + size > width and used > start:
             lines.append([(" " * hanging, "plain")] if hanging else [])

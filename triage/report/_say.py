@@ -35,6 +35,10 @@ MARKS: Final[Mapping[str, tuple[str, Style]]] = {
 """What stands before a piece of evidence."""
 
 
+ABOUT: Final = frozenset({"finding", "incident", "run"})
+"""What stands for a signal in evidence that speaks of a whole finding, incident or run rather than of a column."""
+
+
 def counted(say: Say, id: str, n: int) -> str:  # noqa: A002 - as in texts
     """A count with its noun: "1 incident", "3 incidents", "3 个事件"."""
     return say("headings", id, n=n)
@@ -47,7 +51,8 @@ def values(detail: Mapping[str, Any]) -> dict[str, str | None]:
 
 def evidence_text(say: Say, found: Evidence) -> str:
     """The sentence of one piece of evidence."""
-    signal = None if found.signal is None else clean(found.signal)
+    is_measured = found.signal is not None and found.signal not in ABOUT
+    signal = clean(found.signal) if is_measured else None
     if found.verdict == "missing":
         kind_id = f"{found.id}.missing"
         if has("evidence", kind_id):
@@ -57,7 +62,8 @@ def evidence_text(say: Say, found: Evidence) -> str:
     shown = {name: number(value) for name, value in numbers.items()}
     if has("evidence", found.id):
         shown |= {f"{name}_percent": _percent(value) for name, value in numbers.items()}
-    return say("evidence", found.id, signal=signal, **shown, step=found.step)
+    field = ".short" if not is_measured and has("evidence", f"{found.id}.short") else ""
+    return say("evidence", found.id + field, signal=signal, **shown, step=found.step)
 
 
 def evidence_lines(say: Say, evidence: Sequence[Evidence], width: int) -> list[Line]:

@@ -5,7 +5,10 @@ Separate because each command's view is a file.
 
 from __future__ import annotations
 
-from triage.model import Report
+from collections.abc import Mapping
+from typing import Any
+
+from triage.model import Report, RunReport
 from triage.report._lines import BLANK, Line, indent, line, wrap
 from triage.report._order import worst_first
 from triage.report._run import error_lines, overall_lines, verdict_lines
@@ -21,10 +24,13 @@ def spikes_lines(say: Say, report: Report, width: int) -> list[Line]:
     if is_many:
         lines += [*overall_lines(say, report, width), BLANK]
     most = int(report.options.get("max_incidents", len(report.runs)))
-    for run in report.runs:
+    windows = [_window(say, run, report.options, width) for run in report.runs]
+    is_common = len(windows) > 1 and all(one == windows[0] for one in windows)
+    if is_common:
+        lines += [*windows[0], BLANK]
+    for run, window in zip(report.runs, windows, strict=True):
         lines += verdict_lines(say, run, width, is_named=is_many)
-        window = window_text(say, run.source, report.options)
-        lines += indent(wrap(line(say("headings", "window-line", text=window), style="dim"), width - 2), 2)
+        lines += [] if is_common else indent(window, 2)
         ranked = worst_first(run.diagnoses)
         shown = ranked[:most]
         if not report.options.get("worst"):
@@ -38,3 +44,8 @@ def spikes_lines(say: Say, report: Report, width: int) -> list[Line]:
     while lines and lines[-1] == BLANK:
         lines.pop()
     return lines
+
+
+def _window(say: Say, run: RunReport, options: Mapping[str, Any], width: int) -> list[Line]:
+    text = window_text(say, run.source, options)
+    return wrap(line(say("headings", "window-line", text=text), style="dim"), width - 2)
