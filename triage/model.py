@@ -314,6 +314,10 @@ class Restart:
     change_first: str | None
     replay: tuple[int, ...]
     reasons: tuple[str, ...]
+    lost_steps: int | None = None
+    """Steps between the last healthy one and the end of the incident: what it cost."""
+    lost_seconds: float | None = None
+    """The same in wall-clock seconds; None where the log holds no time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The contract of a cause: what it must show, what raises it, what lowers it. Data; scored in one place.
 
-A check is one comparison of a number measured around the onset: (signal, statistic) of `triage.facts`, and a few more of
+A check is one comparison of a number measured around the onset: (signal, statistic) of `triage.facts`, and a few of
 the incident itself (`_measured.py`). True, false, or unknown where the log does not hold the number.
 """
 
@@ -140,7 +140,7 @@ def confidence(score: float) -> CauseConfidence:
 
 
 def rank(rules: Sequence[CauseRule], about: str, measured: Measured, columns: frozenset[str]) -> tuple[Cause, ...]:
-    """Every cause that can stand behind `about` (a class or finding id), best first; ties keep the order of the list."""
+    """Every cause that can stand behind `about` (a class or finding id), best first; ties keep the list's order."""
     best: dict[str, Cause] = {}
     for rule in rules:
         cause = weigh(rule, measured, columns) if about in rule.about else None

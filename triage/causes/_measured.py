@@ -20,7 +20,7 @@ IMPROVED: Final = 0.05
 """An evaluation loss 5 % below its first value has improved."""
 WHOLE: Final = 0.1
 WHOLE_GRAD: Final = 0.25
-"""A loss that jumped to within 10 % of a whole multiple, and a gradient within 25 % of the same: the multiple is exact in
+"""A loss that jumped to within 10 % of a whole multiple, a gradient within 25 % of the same: the multiple is exact in
 the code, the medians around it are not."""
 
 

@@ -18,7 +18,7 @@ EXPLODED: Final = 10.0
 EXPLODED_POINTS: Final = 32
 """... for the last 32 logged points, reached within as many: a norm that grows tenfold over a run is no explosion."""
 CLIPPED_SHARE: Final = 0.9
-"""Clipping at nearly every step after warm-up; more than half is extreme already (SPIKE_SCIENCE 5), but small models with
+"""Clipping at nearly every step after warm-up; more than half is extreme (SPIKE_SCIENCE 5), but small models with
 a default clip of 1.0 live there in health, so the finding waits for 90 % [choice]."""
 WARMUP_SHARE: Final = 0.2
 """The first fifth is left out: nearly every step is clipped there in health (SPIKE_SCIENCE 5)."""

@@ -25,7 +25,7 @@ FLOOR: Final = 1.0
 """A scale of 1 or less multiplies nothing any more: DeepSpeed's and Megatron's minimum (SPIKE_SCIENCE 1)."""
 FLOOR_POINTS: Final = 5
 SKIPPED_POINTS: Final = 8
-"""Logged points in a row, up to the end, of which each was skipped; a scale search skips about as many in a row only from
+"""Logged points in a row, up to the end, that were all skipped; a scale search skips about as many in a row only from
 2^32, and then from the first step on (SPIKE_SCIENCE 8)."""
 
 

@@ -1,4 +1,4 @@
-"""Context that is no fault: heavy-tailed noise, and spikes locked to a period. And a slow rise that turned by itself."""
+"""Context that is no fault: heavy-tailed noise, spikes locked to a period. And a slow rise that turned by itself."""
 
 from __future__ import annotations
 
