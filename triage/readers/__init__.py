@@ -9,7 +9,7 @@ from typing import BinaryIO, Final
 from triage.errors import TriageError, UnreadableError, UsageError
 from triage.model import Notice, ReadError, RunTable
 from triage.options import Options
-from triage.readers import csv, jsonl, parquet
+from triage.readers import csv, jsonl, mlflow, parquet, wandb
 from triage.readers._contract import Reader, Source, Wanted, everything
 from triage.readers._discover import Candidate, discover
 from triage.readers._gather import Part, collect
@@ -19,6 +19,8 @@ from triage.readers._witness import Record, believed
 
 READERS: Final[tuple[Reader, ...]] = (
     parquet.READER,
+    wandb.READER,
+    mlflow.READER,
     *REFUSED,
     jsonl.READER,
     csv.READER,
@@ -111,7 +113,9 @@ def _read(candidate: Candidate, options: Options, wanted: Wanted) -> list[RunTab
         for run, part in _collect(reader, source, options, wanted, file.rank, is_eval=file.is_eval).items():
             runs.setdefault(run, []).append(part)
     if not runs:
-        raise UnreadableError(f"read as {name}, but it holds no row", path=shown[0], hint="has the run logged anything yet?")
+        raise UnreadableError(
+            f"read as {name}, but it holds no row", path=shown[0], hint="has the run logged anything yet?"
+        )
     tables = []
     for run, parts in runs.items():
         run_input = RunInput(run or candidate.name, ", ".join(shown), name, parts, candidate.notices)

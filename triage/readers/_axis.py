@@ -59,14 +59,12 @@ class Axis:
     known: Array
 
 
-def choose_axis(
-    frame: pl.DataFrame, naming: Naming, declared: str | None, options: Options, has_loss: Array
-) -> Axis:
+def choose_axis(frame: pl.DataFrame, naming: Naming, declared: str | None, options: Options, has_loss: Array) -> Axis:
     """Choose the column that gives the step.
 
-    Order: the one mapped by hand, the one that the writer declares, the names in order of preference, then samples, tokens
-    and epochs, then the number of the row. A column that does not move, is not whole, or is missing from most rows with
-    a loss is passed over; so is one that goes back where another that agrees with it does not.
+    Order: the one mapped by hand, the one that the writer declares, the names in order of preference, then samples,
+    tokens and epochs, then the number of the row. A column that does not move, is not whole, or is missing from most
+    rows with a loss is passed over; so is one that goes back where another that agrees with it does not.
 
     Args:
         frame: source names.
@@ -149,7 +147,7 @@ def _serves(axis: Axis, has_loss: Array) -> bool:
     if not rows.any() or rows.sum() < COVERAGE * has_loss.sum():
         return False
     steps = axis.step[rows]
-    return len(steps) <= 2 or bool(steps.min() != steps.max())  # noqa: PLR2004 - two points may share a step
+    return len(steps) <= 2 or bool(steps.min() != steps.max())
 
 
 def _is_count(axis: Axis, has_loss: Array) -> bool:
@@ -159,7 +157,7 @@ def _is_count(axis: Axis, has_loss: Array) -> bool:
     steps = axis.step[has_loss & axis.known]
     if len(np.unique(steps)) < DISTINCT_SHARE * len(steps):
         return False
-    return len(steps) < 2 or float(np.mean(np.diff(steps) > 0)) >= DISTINCT_SHARE  # noqa: PLR2004 - nothing to compare
+    return len(steps) < 2 or float(np.mean(np.diff(steps) > 0)) >= DISTINCT_SHARE
 
 
 def _steadiest(usable: list[Axis]) -> Axis:

@@ -6,7 +6,6 @@ and another for NaN would make two logs of one run differ.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -60,8 +59,8 @@ class Numbers:
     """A text column as numbers.
 
     Attributes:
-        values: Int64 where every value is a whole number that fits (exact beyond 2^53), Float64 otherwise; null where the
-            cell is absent or could not be read.
+        values: Int64 where every value is a whole number that fits (exact beyond 2^53), Float64 otherwise; null where
+            the cell is absent or could not be read.
         unread: how many cells hold text that is no number.
     """
 
@@ -160,8 +159,3 @@ def _tidy(cells: pl.Series, *, decimal_comma: bool) -> pl.Series:
         bare = cell.str.replace_all(",", "", literal=True)
         frame = frame.select(pl.when(cell.str.contains(THOUSANDS)).then(bare).otherwise(cell).alias("cell"))
     return frame["cell"]
-
-
-def is_whole(value: float) -> bool:
-    """Say whether a finite number has no fraction."""
-    return math.isfinite(value) and value == math.floor(value)

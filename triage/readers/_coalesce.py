@@ -44,8 +44,8 @@ def group_starts(*keys: Array) -> Array:
 def merge(column: pl.Series, starts: Array, rows: Array | None = None) -> Merged:
     """Merge a column over groups of rows.
 
-    The last value of a group wins, but a finite value never overwrites a non-finite one: a NaN that was logged once is a
-    fact that a later print of the same step does not undo.
+    The last value of a group wins, but a finite value never overwrites a non-finite one: a NaN that was logged once
+    is a fact that a later print of the same step does not undo.
 
     Args:
         column: Float64, null = not logged.

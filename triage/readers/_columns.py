@@ -1,6 +1,7 @@
 """Which source column is which canonical one.
 
-Separate from the assembly because this is pure name work: the same for a file of three columns and one of five thousand.
+Separate from the assembly because this is pure name work: the same for a file of three columns and one of five
+thousand.
 """
 
 from __future__ import annotations
@@ -96,7 +97,9 @@ def choose(points: Mapping[str, int], options: Options, writer: Mapping[str, str
         if best is not None:
             chosen[canonical] = best
             taken.add(best)
-    loss_like = () if "loss" in chosen else tuple(n for n in points if points[n] and n not in taken and looks_like_loss(n))
+    loss_like = (
+        () if "loss" in chosen else tuple(n for n in points if points[n] and n not in taken and looks_like_loss(n))
+    )
     return Naming(chosen, candidates, loss_like)
 
 
@@ -168,8 +171,8 @@ def _places(
         if source == name:
             return {canonical: (_OWN, 0)}
     for kind, table in ((_USER, user), (_WRITER, writer)):
-        if canonical := table.get(name) or table.get(name.lower()):
-            return {canonical: (kind, 0)}
+        if told := table.get(name) or table.get(name.lower()):
+            return {told: (kind, 0)}
     lower = name.lower()
     exact, normal, patterns = _tables()
     if found := exact.get(lower):

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from triage.options import Options
 from triage.readers._cells import ABSENT, is_number
 from triage.readers._columns import canonical_wanted
 from triage.readers._times import looks_like_time
-from triage.options import Options
 
 SEPARATORS: Final = (",", "\t", ";", "|")
 SAMPLE_LINES: Final = 60
@@ -95,7 +95,7 @@ def _try(sample: Sequence[str], separator: str, skip: int, *, named: bool) -> Di
 def _headless(rows: Sequence[Sequence[str]], separator: str, skip: int) -> Dialect | None:
     """A table of numbers without names; they are numbered from 1, so that `--map loss=column_2` can name them."""
     width = len(rows[0])
-    if width < 2 or not all(len(row) == width for row in rows):  # noqa: PLR2004 - one column of numbers is no table
+    if width < 2 or not all(len(row) == width for row in rows):
         return None
     comma = separator in ";\t|" and _writes_decimal_comma(rows)
     if not all(is_number(cell, decimal_comma=comma) or cell.strip().lower() in ABSENT for row in rows for cell in row):
@@ -106,7 +106,7 @@ def _headless(rows: Sequence[Sequence[str]], separator: str, skip: int) -> Diale
 def split_lines(lines: Sequence[str], separator: str) -> list[list[str]]:
     """Split lines into cells as a table writer quotes them; a line that cannot be split is left out."""
     reader = csv.reader(lines, delimiter=separator)
-    rows = []
+    rows: list[list[str]] = []
     while True:
         try:
             row = next(reader, None)

@@ -73,9 +73,7 @@ def chart_blocks(frame: pl.DataFrame, notices: tuple[Notice, ...], meta: dict[st
             yield Block(rows.select(axis, *names).rename(names), run, (*notices, sampled), meta)
 
 
-def tensorboard_block(
-    frame: pl.DataFrame, source: Source, notices: tuple[Notice, ...], meta: dict[str, Any]
-) -> Block:
+def tensorboard_block(frame: pl.DataFrame, source: Source, notices: tuple[Notice, ...], meta: dict[str, Any]) -> Block:
     """Name the value after the tag in the file name, and the run too."""
     found = TENSORBOARD_NAME.fullmatch(source.name)
     tag = found["tag"] if found else (source.name.rpartition(".")[0] or "Value")
@@ -87,7 +85,7 @@ def tensorboard_block(
 def deepspeed_names(columns: Sequence[str], source: Source) -> dict[str, str]:
     """New names for the file of a DeepSpeed monitor: the full tag instead of its last part."""
     found = DEEPSPEED_NAME.fullmatch(source.name)
-    if not found or len(columns) != 2 or not found["tag"].lower().endswith(columns[1].lower()):  # noqa: PLR2004 - step, tag
+    if not found or len(columns) != 2 or not found["tag"].lower().endswith(columns[1].lower()):
         return {}
     return {columns[1]: found["tag"]}
 

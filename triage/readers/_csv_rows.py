@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from triage.readers._bytes import count_byte
 from triage.readers._cells import numbers
 from triage.readers._columns import is_counter
 from triage.readers._csv_dialect import Dialect, is_header_again, split_lines, unique
@@ -68,8 +69,10 @@ def _is_even(text: bytes, layout: Layout) -> bool:
 
     A line that has too many would be refused by the parser, so none can make up for one that has too few.
     """
-    rows = text.count(b"\n") + 1
-    return b"\n\n" not in text and text.count(layout.dialect.separator.encode()) == rows * (len(layout.columns) - 1)
+    separators = count_byte(text, layout.dialect.separator)
+    if separators != (count_byte(text, "\n") + 1) * (len(layout.columns) - 1):
+        return False
+    return len(layout.columns) > 1 or b"\n\n" not in text  # a blank line has too few, unless none are due
 
 
 def _fast(text: bytes, layout: Layout) -> pl.DataFrame | None:
@@ -100,7 +103,7 @@ def _parse(text: bytes, layout: Layout, types: dict[str, Any]) -> pl.DataFrame |
         )
     except pl.exceptions.PolarsError:
         return None
-    return frame if frame.height == text.count(b"\n") + 1 else None
+    return frame if frame.height == count_byte(text, "\n") + 1 else None
 
 
 def _type_of(column: pl.Series) -> Any:

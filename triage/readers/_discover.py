@@ -6,13 +6,14 @@ Separate from reading: nothing here looks at more than the head of a file.
 from __future__ import annotations
 
 import glob
+import io
 import itertools
 import os
 import select
 import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -20,7 +21,7 @@ from triage.errors import UnreadableError
 from triage.model import Notice
 from triage.options import Options
 from triage.readers._contract import Reader, Source
-from triage.readers._groups import group, is_eval_file, run_folder
+from triage.readers._groups import Group, group, is_eval_file, run_folder
 from triage.readers._source import open_path, open_stream, unreadable
 from triage.readers._walk import Walk, files_below, natural
 
@@ -54,8 +55,8 @@ class Candidate:
     Attributes:
         name: short name, not yet unique.
         parts: its files in order.
-        folder: the folder of the run, where it was found by searching; candidates of one folder may be copies of one run.
-            "" where it was named outright.
+        folder: the folder of the run, where it was found by searching; candidates of one folder may be copies of one
+            run. "" where it was named outright.
         notices: what was decided while searching.
     """
 
@@ -112,8 +113,8 @@ def discover(paths: Sequence[str], options: Options, stdin: BinaryIO | None, sni
             else:
                 named.append(path)
     for files in group(_once(named)):
-        parts = tuple(_part(p, r, options) for p, r in zip(files.paths, files.ranks, strict=True))
-        candidates.append(Candidate(files.paths[0].name if len(parts) == 1 else _group_name(files.paths), parts))
+        name = files.paths[0].name if len(files.paths) == 1 else _group_name(files.paths)
+        candidates.append(Candidate(name, _parts(files, options)))
     return Found(tuple(candidates), tuple(faults), is_search)
 
 
@@ -126,24 +127,36 @@ def may_be_input(stream: BinaryIO) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISREG(mode)
 
 
-def _own_stdin() -> BinaryIO | None:
-    return getattr(sys.stdin, "buffer", None)
+def _own_stdin() -> BinaryIO:
+    return getattr(sys.stdin, "buffer", None) or _closed()
 
 
-def _from_stdin(stream: BinaryIO | None, options: Options, *, is_patient: bool) -> Found:
+def _closed() -> BinaryIO:
+    """What stands for a standard input that the process was started without."""
+    stream = io.BytesIO()
+    stream.close()
+    return stream
+
+
+def _from_stdin(stream: BinaryIO, options: Options, *, is_patient: bool) -> Found:
     try:
-        if stream is None or stream.closed:
-            raise UnreadableError("standard input is closed", path="-", hint="give a path")
-        if not hasattr(stream, "getvalue") and stream.isatty():
-            raise UnreadableError("standard input is the terminal", path="-", hint="give a path, or pipe a log in")
-        if not is_patient and not _speaks(stream):
-            raise UnreadableError(
-                "nothing came on standard input", path="-", hint="give a path, or `-` to wait for standard input"
-            )
+        _refuse_idle(stream, is_patient=is_patient)
         source = open_stream(stream, options.limits)
     except UnreadableError as fault:
         return Found((), (("", fault),), is_search=False)
     return Found((Candidate("stdin", (FilePart("-", lambda: source),)),), (), is_search=False)
+
+
+def _refuse_idle(stream: BinaryIO, *, is_patient: bool) -> None:
+    """Refuse a stream from which nothing will come; raises UnreadableError."""
+    if stream.closed:
+        raise UnreadableError("standard input is closed", path="-", hint="give a path")
+    if not hasattr(stream, "getvalue") and stream.isatty():
+        raise UnreadableError("standard input is the terminal", path="-", hint="give a path, or pipe a log in")
+    if not is_patient and not _speaks(stream):
+        raise UnreadableError(
+            "nothing came on standard input", path="-", hint="give a path, or `-` to wait for standard input"
+        )
 
 
 def _speaks(stream: BinaryIO) -> bool:
@@ -159,7 +172,8 @@ def _expand(text: str, most: int) -> list[Path]:
     """The paths of a pattern in natural order; the path itself where it is none, or where it exists as it stands."""
     if not glob.has_magic(text) or os.path.lexists(text):
         return [Path(text)]
-    found = list(itertools.islice(glob.iglob(text, recursive=True), most))
+    # A pattern may be absolute, which Path.glob refuses.
+    found = list(itertools.islice(glob.iglob(text, recursive=True), most))  # noqa: PTH207
     return sorted((Path(name) for name in found), key=natural) or [Path(text)]
 
 
@@ -175,20 +189,38 @@ def _once(paths: Iterable[Path]) -> list[Path]:
     return list({os.path.realpath(path) if "\0" not in str(path) else str(path): path for path in paths}.values())
 
 
-def _part(path: Path, rank: int | None, options: Options, root: Path | None = None) -> FilePart:
+def _parts(files: Group, options: Options, root: Path | None = None) -> tuple[FilePart, ...]:
+    if files.top is not None and len(files.paths) > 1:
+        return (_together(files.paths, files.top, options),)
+    return tuple(_part(p, r, options, root) for p, r in zip(files.paths, files.ranks, strict=True))
+
+
+def _part(path: Path, rank: int | None, options: Options, root: Path | None) -> FilePart:
     shown = str(path)
-    return FilePart(
-        shown, lambda: open_path(path, options.limits, shown), rank, options.join and is_eval_file(_below(path, root))
-    )
+    is_eval = options.join and is_eval_file(_below(path, root))
+    return FilePart(shown, lambda: open_path(path, options.limits, shown), rank, is_eval)
+
+
+def _together(paths: Sequence[Path], top: Path, options: Options) -> FilePart:
+    """All files of a run as one source, for a reader that wants them at once; shown as their folder."""
+
+    def start() -> Source:
+        sources = tuple((_folder_below(path, top), open_path(path, options.limits)) for path in paths)
+        return replace(sources[0][1], path=str(top), together=sources)
+
+    return FilePart(str(top), start)
+
+
+def _folder_below(path: Path, top: Path) -> str:
+    folder = path.parent.relative_to(top).as_posix()
+    return "" if folder == "." else folder
 
 
 def _below(path: Path, root: Path | None) -> Path:
     return path if root is None else path.relative_to(root)
 
 
-def _search(
-    root: Path, options: Options, sniff: Sniff
-) -> tuple[list[Candidate], list[tuple[str, UnreadableError]]]:
+def _search(root: Path, options: Options, sniff: Sniff) -> tuple[list[Candidate], list[tuple[str, UnreadableError]]]:
     """Find the runs below a folder: every file that a reader takes, grouped by name."""
     walk = Walk()
     taken: list[Path] = []
@@ -210,10 +242,10 @@ def _search(
     candidates = []
     for files in group(taken):
         first = files.paths[0]
-        parts = tuple(_part(p, r, options, root) for p, r in zip(files.paths, files.ranks, strict=True))
-        alone = sum(path.parent == first.parent for path in taken) == len(parts)
-        name = _name_below(first.parent if alone or len(parts) > 1 else first, root)
-        candidates.append(Candidate(name, parts, str(run_folder(first, root)), tuple(notices)))
+        is_alone = all(path.parent != first.parent or path in files.paths for path in taken)
+        name = _name_below(files.top or (first.parent if is_alone or len(files.paths) > 1 else first), root)
+        folder = str(run_folder(first, root))
+        candidates.append(Candidate(name, _parts(files, options, root), folder, tuple(notices)))
         notices = []
     faults += [
         (str(run_folder(folder, root)), UnreadableError(mark.message, path=str(folder), hint=mark.hint))
@@ -232,5 +264,9 @@ def _name_below(path: Path, root: Path) -> str:
 
 
 def _group_name(paths: Sequence[Path]) -> str:
-    common = os.path.commonprefix([path.name for path in paths]).rstrip("-_.0123456789")
-    return common or paths[0].parent.name or paths[0].name
+    """What the names of the files of one run have in common."""
+    first = paths[0].name
+    common = next(
+        (first[:end] for end in range(len(first), 0, -1) if all(p.name.startswith(first[:end]) for p in paths)), ""
+    )
+    return common.rstrip("-_.0123456789") or paths[0].parent.name or first

@@ -26,7 +26,8 @@ SPLIT_NAME: Final = re.compile(
 """Text columns that may say whether a row is training or evaluation; kept until that is decided."""
 
 CONTEXT_NAME: Final = re.compile(
-    r"(?:.*[./_ ])?(?:source|dataset|data_source|domain|corpus|shard|data_file|batch_file|language|task)s?", re.IGNORECASE
+    r"(?:.*[./_ ])?(?:source|dataset|data_source|domain|corpus|shard|data_file|batch_file|language|task)s?",
+    re.IGNORECASE,
 )
 """Text columns that say what a batch was made of; kept as messages."""
 
@@ -130,7 +131,8 @@ def join(parts: Sequence[Part], limits: Limits, options: Options) -> Rows:
     meta: dict[str, Any] = {}
     frames, texts, marks = [], [], []
     for index, part in enumerate(parts):
-        _merge_meta(meta, part.meta)
+        sums = {key: meta.get(key, 0) + part.meta[key] for key in ("bytes", "dropped") if part.meta.get(key)}
+        _merge_meta(meta, {**part.meta, **sums})
         for name, tally in part.tallies.items():
             whole = tallies.setdefault(name, Tally())
             whole.cells += tally.cells
@@ -164,7 +166,7 @@ def _as_eval(name: str, options: Options) -> str:
 
 
 def _merge_meta(into: dict[str, Any], new: Mapping[str, Any]) -> None:
-    """Later values win; configs and aliases are united, events appended, counts of several sources added by the caller."""
+    """Later values win; configs and aliases are united, and what was said about steps is appended."""
     for key, value in new.items():
         if key in ("config", "aliases"):
             into[key] = {**into.get(key, {}), **value}
@@ -247,7 +249,9 @@ def _concat(frames: list[pl.DataFrame]) -> pl.DataFrame:
             kinds.setdefault(name, set()).add(kind)
     mixed = [name for name, kind in kinds.items() if len(kind) > 1]
     if mixed:
-        frames = [frame.with_columns(_whole(frame[name]) for name in mixed if name in frame.columns) for frame in frames]
+        frames = [
+            frame.with_columns(_whole(frame[name]) for name in mixed if name in frame.columns) for frame in frames
+        ]
         still = {n for n in mixed if len({f.schema[n] for f in frames if n in f.columns}) > 1}
         frames = [f.with_columns(pl.col(n).cast(pl.Float64) for n in still if n in f.columns) for f in frames]
     if not frames:
@@ -285,7 +289,7 @@ def _without_text(
     for name, tally in tallies.items():
         held = frame.height - frame[name].null_count() if name in frame.columns else 0
         if held >= tally.cells:
-            notices.append(Notice("text-in-number-column", tally.cells, name, {"example": sorted(tally.distinct)[0]}))
+            notices.append(Notice("text-in-number-column", tally.cells, name, {"example": min(tally.distinct)}))
             continue
         gone.append(name)
         if len(tally.distinct) == 1 and not held:

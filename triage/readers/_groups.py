@@ -21,14 +21,17 @@ class GroupRule:
 
     Attributes:
         name: for reading this table.
-        pattern: full match on the path with `/` between its parts, the endings of packers taken off. Files with equal text
-            outside the groups `rank` and `part` are one run.
+        pattern: full match on the path with `/` between its parts, the endings of packers taken off. Files with equal
+            text outside the groups `rank` and `part` are one run.
         once: ending that is a copy of the part without it, where both are there.
+        is_tree: folders below one that holds such files belong to its run, and so do those named after a data split;
+            the reader is given all files at once (`Source.together`).
     """
 
     name: str
     pattern: re.Pattern[str]
     once: str = ""
+    is_tree: bool = False
 
 
 _WORKER: Final = r"(?:rank|worker|proc|process)[_-]?"
@@ -38,8 +41,11 @@ RULES: Final = (
     GroupRule("one folder a rank", re.compile(rf"(?:.*/)?{_WORKER}(?P<rank>\d+)/[^/]+", re.IGNORECASE)),
     GroupRule("TensorBoard downloads", re.compile(r"(?:.*/)?run-.*?-tag-(?P<part>.+)"), once=".json"),
     GroupRule("DeepSpeed's CSV monitor", re.compile(r"(?:.*/)?Train_Samples_(?P<part>\w+\.csv)")),
-    GroupRule("event files of one folder", re.compile(r"(?:.*/)?(?P<part>[^/]*tfevents[^/]*)")),
-    GroupRule("a W&B run and its resumed parts", re.compile(r"(?:.*/)?(?P<part>(?:offline-)?run-\d{8}_\d{6})-[^/]+/run-[^/]+\.wandb")),
+    GroupRule("event files", re.compile(r"(?:.*/)?(?P<part>[^/]*tfevents[^/]*)"), is_tree=True),
+    GroupRule(
+        "a W&B run and its resumed parts",
+        re.compile(r"(?:.*/)?(?P<part>(?:offline-)?run-\d{8}_\d{6})-[^/]+/run-[^/]+\.wandb"),
+    ),
 )
 
 SAME_RUN_FOLDERS: Final = re.compile(
@@ -50,10 +56,15 @@ SAME_RUN_FOLDERS: Final = re.compile(
 )
 """Names of folders that a framework makes inside the folder of a run: what lies in them is of that run."""
 
+SPLIT_FOLDER: Final = re.compile(r"train(?:ing)?|val|valid|validation|eval|evaluation|test|dev", re.IGNORECASE)
+"""Names of folders in which a writer keeps the series of one split of the data."""
+
 CHECKPOINT_STATE: Final = re.compile(r"(?P<run>(?:.*/)?)checkpoint-(?P<step>\d+)/trainer_state\.json")
 """Hugging Face copies the whole history into every checkpoint: the newest copy holds all others."""
 
-EVAL_FILE: Final = re.compile(r"(?:.*[._-])?(?:val|valid|validation|eval|evaluation|test|dev)(?:[._-].*)?", re.IGNORECASE)
+EVAL_FILE: Final = re.compile(
+    r"(?:.*[._-])?(?:val|valid|validation|eval|evaluation|test|dev)(?:[._-].*)?", re.IGNORECASE
+)
 """File or folder names that say evaluation."""
 
 
@@ -64,33 +75,59 @@ class Group:
     Attributes:
         paths: the files.
         ranks: the worker of each; None where the name does not tell.
+        top: the folder above them all, where a reader wants them at once; None otherwise.
     """
 
     paths: tuple[Path, ...]
     ranks: tuple[int | None, ...]
+    top: Path | None = None
 
 
 def group(paths: Iterable[Path]) -> list[Group]:
     """Group files into runs by name; a file without company is a run of its own. The order is kept."""
-    groups: dict[tuple[str, str, str], list[tuple[Path, int | None]]] = {}
+    groups: dict[tuple[str, ...], list[tuple[Path, int | None]]] = {}
+    trees: dict[str, list[Path]] = {}
+    rules: dict[tuple[str, ...], GroupRule] = {}
     for path in newest_states(paths):
         shown = bare_name(path.as_posix())
-        key, rank = ("", shown, str(path)), None
-        for rule in RULES:
-            if found := rule.pattern.fullmatch(shown):
-                name = "rank" if "rank" in rule.pattern.groupindex else "part"
-                key = (rule.name, shown[: found.start(name)], "" if name == "part" and rule.once else shown[found.end(name) :])
-                rank = int(found["rank"]) if name == "rank" else None
-                break
+        rule, found = next(((r, m) for r in RULES if (m := r.pattern.fullmatch(shown))), (None, None))
+        key: tuple[str, ...] = ("", str(path))
+        rank = None
+        if rule is not None and found is not None:
+            is_rank = "rank" in rule.pattern.groupindex
+            begin, end = found.span("rank" if is_rank else "part")
+            rank = int(found["rank"]) if is_rank else None
+            # The part of a download ends in .csv or .json, of which one is enough.
+            key = (rule.name, shown[:begin], "" if rule.once else shown[end:])
+            if rule.is_tree:
+                trees.setdefault(rule.name, []).append(path)
+                key = (rule.name,)
+            rules[key] = rule
         groups.setdefault(key, []).append((path, rank))
-    once = {rule.name: rule.once for rule in RULES if rule.once}
     made: list[Group] = []
     for key, members in groups.items():
-        if members[0][1] is not None and not _are_workers([rank for _, rank in members if rank is not None]):
+        rule = rules.get(key)
+        if rule is not None and rule.is_tree:
+            made += _trees(trees[rule.name])
+        elif members[0][1] is not None and not _are_workers([rank for _, rank in members if rank is not None]):
             made += [Group((path,), (None,)) for path, _ in members]
         else:
-            made.append(_group(members, once.get(key[0], "")))
+            made.append(_group(members, rule.once if rule else ""))
     return made
+
+
+def _trees(paths: Sequence[Path]) -> list[Group]:
+    """Files whose folders lie below one another, or are named after a split of the data, are one run."""
+    folders = {path.parent for path in paths}
+    tops: dict[Path, list[Path]] = {}
+    for path in paths:
+        top = path.parent
+        above = [folder for folder in top.parents if folder in folders]
+        top = above[-1] if above else top
+        if SPLIT_FOLDER.fullmatch(top.name):
+            top = top.parent
+        tops.setdefault(top, []).append(path)
+    return [Group(tuple(sorted(files, key=natural)), (None,) * len(files), top) for top, files in tops.items()]
 
 
 def _are_workers(numbers: Sequence[int]) -> bool:

@@ -1,7 +1,8 @@
 """NaN that was logged as a blank, and blanks that were logged as NaN.
 
-Separate because both are guesses, the only ones of the readers: everything that they rest on stands here. Encoders drop NaN
-(JSON null, an empty CSV cell), and exports pad what was never recorded with NaN; neither can be told from a single cell.
+Separate because both are guesses, the only ones of the readers: everything that they rest on stands here. Encoders
+drop NaN (JSON null, an empty CSV cell), and exports pad what was never recorded with NaN; neither can be told from a
+single cell.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ COMPANION_SHARE: Final = 0.9
 """Share of the rows with a loss in which a column must be filled to be a mark of a training row."""
 
 STRETCH_SHARE: Final = 0.1
-"""Most separate blank stretches per filled row of "nearly all rows filled": a column that is logged every k-th row has one
-stretch for every filled row, a NaN episode has one in all."""
+"""Most separate blank stretches per filled row of "nearly all rows filled": a column that is logged every k-th row
+has one stretch for every filled row, a NaN episode has one in all."""
 
 GRID_STRETCHES: Final = 3
 """Blank stretches of one length at one distance that make a grid, which is a habit of the logger and no fault."""
@@ -60,9 +61,9 @@ PADDING_ALTERNATING: Final = 8
 def inferred_nan(frame: pl.DataFrame) -> dict[str, Array]:
     """Find the blank cells that are NaN dropped by the encoder.
 
-    A blank loss counts as NaN in a training row (one that carries other training metrics) where the column is otherwise
-    filled in nearly all such rows, or blank throughout. It does not where the column holds a NaN written as such (its writer
-    does not write NaN as a blank), nor where the blanks form a regular grid.
+    A blank loss counts as NaN in a training row (one that carries other training metrics) where the column is
+    otherwise filled in nearly all such rows, or blank throughout. It does not where the column holds a NaN written as
+    such (its writer does not write NaN as a blank), nor where the blanks form a regular grid.
 
     Args:
         frame: one row a step, canonical names; null = blank.
@@ -105,9 +106,9 @@ def inferred_nan(frame: pl.DataFrame) -> dict[str, Array]:
 def padding_nan(column: pl.Series, *, is_loss: bool) -> Array | None:
     """Find the NaN cells that stand for "not recorded".
 
-    Finite values that stand alone, with NaN between them, are recorded points; where they recur at one distance, all cells
-    off that grid are padding. A NaN on the grid, after the last finite value, stays: there a value was due. Columns other
-    than the loss may be recorded at uneven distances.
+    Finite values that stand alone, with NaN between them, are recorded points; where they recur at one distance, all
+    cells off that grid are padding. A NaN on the grid, after the last finite value, stays: there a value was due.
+    Columns other than the loss may be recorded at uneven distances.
 
     Args:
         column: Float64.
@@ -131,7 +132,7 @@ def padding_nan(column: pl.Series, *, is_loss: bool) -> Array | None:
     # The first recorded step is often one more than a multiple (1, 100, 200 …).
     even = bool(np.all(gaps[1:] == gaps[-1])) and int(gaps[0]) <= int(gaps[-1])
     usual, least = int(np.max(gaps)), int(np.min(gaps))
-    if least < 2 or (usual == 2 and len(finite) < PADDING_ALTERNATING):  # noqa: PLR2004 - neighbours; every second one
+    if least < 2 or (usual == 2 and len(finite) < PADDING_ALTERNATING):
         return None
     if not even and (is_loss or least < PADDING_UNEVEN_GAP):
         return None

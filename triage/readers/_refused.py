@@ -1,7 +1,7 @@
 """Files and folders that triage recognises but does not read: each is refused with what it is and what to do.
 
-A row goes as soon as a reader for its format is there. Last stands free text, which is everything that prints a loss and
-has no other form.
+A row goes as soon as a reader for its format is there. Last stands free text, which is everything that prints a loss
+and has no other form.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FOLDERS: Final = (
     ),
     FolderMark(
         "mlflow",
-        lambda name, inside: inside >= {"meta.yaml", "metrics"},
+        lambda _name, inside: inside >= {"meta.yaml", "metrics"},
         "is an MLflow run; triage does not read MLflow stores yet",
         "export it: `mlflow.search_runs` and `client.get_metric_history` to CSV",
     ),
@@ -106,7 +106,7 @@ _SIGNATURES: Final[tuple[tuple[str, Callable[[Source], bool], str, str], ...]] =
     ),
     (
         "pickle",
-        lambda source: source.head[:1] == b"\x80" and source.head[1:2] in b"\x02\x03\x04\x05" and len(source.head) > 2,  # noqa: PLR2004 - opcode, protocol
+        lambda source: source.head[:1] == b"\x80" and source.head[1:2] in b"\x02\x03\x04\x05" and len(source.head) > 2,
         "is a pickle, which triage does not open: it can run code",
         "write the numbers as JSON lines or CSV",
     ),

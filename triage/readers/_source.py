@@ -92,9 +92,7 @@ def open_path(path: Path, limits: Limits, shown: str | None = None) -> Source:
     return Source(shown, bare_name(path.name), head, size, None, start, lambda: tail.torn)
 
 
-def open_stream(
-    stream: BinaryIO, limits: Limits, shown: str = "-", close: Callable[[], None] | None = None
-) -> Source:
+def open_stream(stream: BinaryIO, limits: Limits, shown: str = "-", close: Callable[[], None] | None = None) -> Source:
     """Make a source of a stream that can be read once, such as standard input; `close` is called when it is closed.
 
     Raises:
@@ -105,7 +103,7 @@ def open_stream(
         what = "standard input is empty" if shown == "-" else "nothing came through the pipe"
         raise UnreadableError(what, path=shown, hint="did the command that writes to it fail?")
     packer, tail = packer_of(first), Tail()
-    chunks = itertools.chain([first], _pieces(stream, BLOCK))
+    chunks: Iterator[bytes] = itertools.chain([first], _pieces(stream, BLOCK))
     head = first
     if packer is not None:
         chunks = unpack(chunks, packer, limits, shown, tail)
@@ -149,7 +147,7 @@ def encoding_of(head: bytes) -> tuple[bytes, str]:
         if head.startswith(mark):
             return mark, encoding
     sample = head[: 4096 & ~1]
-    if len(sample) >= 4 and not sample.startswith(b"\0\0"):  # noqa: PLR2004 - two characters of UTF-16
+    if len(sample) >= 4 and not sample.startswith(b"\0\0"):
         half = len(sample) / 2
         if sample[1::2].count(0) > ZERO_SHARE * half and sample[::2].count(0) < 0.1 * half:
             return b"", "utf-16-le"

@@ -5,7 +5,6 @@ Separate because it must happen before any column gets its name: `loss` of a row
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 

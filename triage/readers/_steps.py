@@ -1,8 +1,9 @@
 """The step of every row, and the segments between restarts.
 
-Separate from `_table.py` because this works on plain arrays and knows nothing about columns. A counter can go back for four
-reasons, and each is told by the rows themselves: a restart (a new segment), a counter that begins again with each epoch
-(made continuous), rows that are merely late (put in their place), or a closing row without a step of its own.
+Separate from `_table.py` because this works on plain arrays and knows nothing about columns. A counter can go back
+for four reasons, and each is told by the rows themselves: a restart (a new segment), a counter that begins again with
+each epoch (made continuous), rows that are merely late (put in their place), or a closing row without a step of its
+own.
 """
 
 from __future__ import annotations
@@ -56,8 +57,9 @@ def fill(step: Array, has_step: Array, has_loss: Array) -> tuple[Array, Array, i
         has_loss: (rows,) the row carries a training loss.
 
     Returns:
-        The steps; which rows are left without one (before the first step and after the last); and how many rows got one.
-        A row with a loss gets a step of its own where the gap to the next one has room, every other the step before it.
+        The steps; which rows are left without one (before the first step and after the last); and how many rows got
+        one. A row with a loss gets a step of its own where the gap to the next one has room, every other the step
+        before it.
     """
     import numpy as np
 
@@ -138,7 +140,7 @@ def _has_constant_epoch(step: Array, back: Array, loss: Array | None) -> bool:
         before, after = _typical(loss[max(0, jump - MIN_EPOCHS) : jump]), _typical(loss[jump : jump + MIN_EPOCHS])
         if not any(np.isnan((start, before, after))):
             goes_on.append(abs(after - before) < abs(after - start))
-    return bool(goes_on) and float(np.mean(goes_on)) > 0.5  # noqa: PLR2004 - the majority
+    return bool(goes_on) and float(np.mean(goes_on)) > 0.5
 
 
 def _typical(values: Array) -> float:

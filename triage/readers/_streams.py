@@ -60,7 +60,7 @@ def ranks_of(frame: pl.DataFrame, step: Array) -> Array | None:
         return None
     ranks = np.where(known, values, values[known].min()).astype(np.int64)
     distinct = len(np.unique(ranks))
-    if distinct < 2 or distinct > MOST_RANKS or ranks.min() < 0:  # noqa: PLR2004 - one worker is no question
+    if distinct < 2 or distinct > MOST_RANKS or ranks.min() < 0:
         return None
     pairs = len(np.unique(np.stack([ranks, step]), axis=1).T)
     return ranks if 2 * pairs >= distinct * len(np.unique(step)) else None
@@ -146,7 +146,9 @@ def split_ranks(
         columns.append(merged.values)
         if merged.conflicts and column.name not in axes:
             conflicts[column.name] = merged.conflicts
-    columns = [pl.Series("rank", [float(main)]).new_from_index(0, len(starts)) if c.name == "rank" else c for c in columns]
+    columns = [
+        pl.Series("rank", [float(main)]).new_from_index(0, len(starts)) if c.name == "rank" else c for c in columns
+    ]
     nonfinite: dict[str, int] = {}
     left_out = 0
     for rank in (rank for rank in all_ranks if rank != main):
@@ -175,5 +177,3 @@ def _once(notices: list[Notice]) -> tuple[Notice, ...]:
         if notice.id not in kept or kept[notice.id].count < notice.count:
             kept[notice.id] = notice
     return tuple(kept.values())
-
-

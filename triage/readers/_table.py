@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from triage.errors import UnreadableError
-from triage.model import ColumnInfo, Notice, RunTable, SourceInfo
+from triage.model import Notice, RunTable
 from triage.options import Options
 from triage.readers._axis import SAMPLE_AXIS, Axis, choose_axis, choose_time, in_seconds
 from triage.readers._coalesce import group_starts, merge_all
 from triage.readers._columns import EVAL_NAME, Naming, choose
-from triage.readers._gather import CONTEXT_NAME, NO_NUMBERS, Part, Rows, join
+from triage.readers._describe import OWN_COLUMNS, describe, merged, messages
+from triage.readers._gather import NO_NUMBERS, Part, Rows, join
 from triage.readers._inferred import inferred_nan, padding_nan
 from triage.readers._splits import move_evaluation_rows
 from triage.readers._streams import Line, line_up, ranks_of, split_ranks
@@ -27,17 +28,11 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-OWN: Final = ("row", "segment")
-"""Columns of the table that no source column may be called."""
-
 SUMMARY_MARKS: Final = ("train_runtime", "train/train_runtime", "train_samples_per_second")
 """Columns of a closing row: a loss in such a row alone is the mean over the run (Hugging Face's `train_loss`)."""
 
 QUIET: Final = frozenset({"step", "time", "epoch", "rank", "step_time", "throughput"})
 """Columns in which two rows of one step may differ without a word."""
-
-MOST_CONTEXT: Final = 1_000
-"""Most changes of a text column (a data source, say) that are kept as messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,28 +96,29 @@ def _build(run: RunInput, rows: Rows, options: Options) -> RunTable:
     notices += ignored
     starts = group_starts(line.segment, line.step)
     if ranks is None:
-        merged, conflicts = merge_all(frame, starts, sorted(QUIET))
+        whole, conflicts = merge_all(frame, starts, sorted(QUIET))
     else:
         ranks = ranks if line.order is None else ranks[line.order]
         room = options.limits.columns
-        merged, conflicts, notice = split_ranks(frame, ranks, starts, ("time", "epoch"), room)
+        whole, conflicts, notice = split_ranks(frame, ranks, starts, ("time", "epoch"), room)
         notices.append(notice)
     if len(starts) < source_rows:
         notices.append(Notice("duplicate-steps", source_rows - len(starts)))
     if conflicts:
         detail = {"columns": ", ".join(sorted(conflicts))}
         notices.append(Notice("conflicting-cells", sum(conflicts.values()), None, detail))
-    merged, padded = _without_padding(merged)
-    merged, inferred = _with_inferred(merged)
+    whole, padded = _without_padding(whole)
+    whole, inferred = _with_inferred(whole)
     notices += padded
     if inferred:
         detail = {"columns": ", ".join(inferred)}
         notices.append(Notice("inferred-nan", sum(map(len, inferred.values())), None, detail))
     if marked:
         notices.append(Notice("evaluation-rows-marked", marked))
-    table = _laid_out(merged, line, starts, sources)
-    info = _source_info(run, rows, table, unit, sources, inferred, source_rows)
-    return RunTable(run.run_id, table, inferred, info, _merged(notices), _messages(rows, table, line, starts))
+    table = _laid_out(whole, line, starts, sources)
+    info = describe(run.path, run.format, rows, table, unit, sources, inferred)
+    said = messages(rows, table, starts if line.order is None else None)
+    return RunTable(run.run_id, table, inferred, info, merged(notices), said)
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -171,9 +167,7 @@ def _name_notices(naming: Naming, points: Mapping[str, int], axis: Axis) -> list
     return notices
 
 
-def _rename(
-    frame: pl.DataFrame, naming: Naming, axis: Axis, clock: str | None
-) -> tuple[pl.DataFrame, dict[str, str]]:
+def _rename(frame: pl.DataFrame, naming: Naming, axis: Axis, clock: str | None) -> tuple[pl.DataFrame, dict[str, str]]:
     """Give the columns their names; returns the frame without the step, and name -> source name."""
     import polars as pl
 
@@ -192,7 +186,7 @@ def _rename(
                 continue  # a column that holds nothing at all
             if source == "time" and "step_time" not in naming.chosen:
                 name = "step_time"  # it goes up and down: the seconds of one step
-            elif source in BY_NAME or source in OWN:
+            elif source in BY_NAME or source in OWN_COLUMNS:
                 name = f"source/{source}"
         if name in sources:
             name = f"source/{source}"
@@ -303,103 +297,7 @@ def _laid_out(frame: pl.DataFrame, line: Line, starts: Array, sources: dict[str,
     for name in names:
         if name not in sources:
             base, _, rank = name.partition("@")
-            sources[name] = f"{sources.get(base, base)} ({rank})" if rank else sources.get(base.removeprefix("summary/"), base)
+            sources[name] = (
+                f"{sources.get(base, base)} ({rank})" if rank else sources.get(base.removeprefix("summary/"), base)
+            )
     return pl.DataFrame([*front, *(frame[name] for name in names)])
-
-
-# ── what was read ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _source_info(
-    run: RunInput,
-    rows: Rows,
-    table: pl.DataFrame,
-    unit: str,
-    sources: Mapping[str, str],
-    inferred: Mapping[str, tuple[int, ...]],
-    source_rows: int,
-) -> SourceInfo:
-    columns = {
-        column.name: _column_info(column, table["step"], sources.get(column.name, column.name), inferred)
-        for column in table.iter_columns()
-        if column.name not in OWN
-    }
-    clock = table["time"].drop_nulls() if "time" in table.columns else None
-    has_clock = clock is not None and len(clock)
-    return SourceInfo(
-        path=run.path,
-        format=str(rows.meta.get("format", run.format)),
-        writer=rows.meta.get("writer"),
-        rows=source_rows,
-        bytes=rows.meta.get("bytes"),
-        dropped=int(rows.meta.get("dropped", 0)),
-        step_unit=unit,
-        step_first=int(table["step"][0]),
-        step_last=int(table["step"][-1]),
-        time_first=float(clock[0]) if has_clock and clock is not None else None,
-        time_last=float(clock[-1]) if has_clock and clock is not None else None,
-        segments=int(table["segment"][-1]) + 1,
-        config=rows.config,
-        columns=columns,
-    )
-
-
-def _column_info(
-    column: pl.Series, step: pl.Series, source: str, inferred: Mapping[str, tuple[int, ...]]
-) -> ColumnInfo:
-    points = len(column) - column.null_count()
-    if not points:
-        return ColumnInfo(source, 0, 0, 0, None, None, None)
-    where = column.is_not_null().arg_true()
-    first, last = int(where[0]), int(where[-1])
-    finite = int(column.is_finite().sum()) if column.dtype.is_float() else points
-    return ColumnInfo(
-        source=source,
-        points=points,
-        nonfinite=points - finite,
-        inferred=len(inferred.get(column.name, ())),
-        first_step=int(step[first]),
-        last_step=int(step[last]),
-        last=float(column[last]),
-    )
-
-
-def _messages(rows: Rows, table: pl.DataFrame, line: Line, starts: Array) -> tuple[Mapping[str, Any], ...]:
-    """Lines that speak of a step, with the row they belong to; and the changes of texts that tell what a batch was."""
-    import numpy as np
-
-    steps = table["step"].to_numpy()
-    messages: list[Mapping[str, Any]] = []
-    for event in rows.meta.get("text_events", ()):
-        row = None
-        if event.get("step") is not None and len(steps):
-            found = np.flatnonzero(steps == event["step"])
-            row = int(found[-1]) if len(found) else None
-        messages.append({"step": event.get("step"), "row": row, "kind": event.get("kind"), "text": event.get("text")})
-    for name, column in rows.texts.items():
-        if not CONTEXT_NAME.fullmatch(name) or line.order is not None:
-            continue
-        texts = column.to_list()
-        before = None
-        changes = []
-        for row, start in enumerate(starts):
-            text = texts[int(start)]
-            if text is not None and text != before:
-                changes.append({"step": int(steps[row]), "row": row, "kind": "context", "text": f"{name}={text}"})
-                before = text
-        if len(changes) <= MOST_CONTEXT:
-            messages.extend(changes)
-    return tuple(messages)
-
-
-def _merged(notices: Sequence[Notice]) -> tuple[Notice, ...]:
-    """One notice for each id and place, counts added: blocks repeat themselves."""
-    merged: dict[tuple[str, str | None], Notice] = {}
-    for notice in notices:
-        key = (notice.id, notice.where)
-        old = merged.get(key)
-        if old is None:
-            merged[key] = notice
-        else:
-            merged[key] = Notice(notice.id, old.count + notice.count, old.where, {**notice.detail, **old.detail})
-    return tuple(merged.values())

@@ -23,8 +23,8 @@ OUT: Final = 1 << 20
 """Most unpacked bytes that one call of a packer with a limit of its own gives."""
 
 ZSTD_FEED: Final = 512
-"""Packed bytes given to zstd at a time: its streaming object has no output limit, and a 4-byte block may hold 128 KiB, so
-this bounds one call to about 16 MiB."""
+"""Packed bytes given to zstd at a time: its streaming object has no output limit, and a block of four bytes may hold
+128 KiB, so this bounds one call to about 16 MiB."""
 
 EXPANSION_FREE: Final = 64 << 20
 """Unpacked bytes before `Limits.expansion` counts: small files of zeros are no bombs."""

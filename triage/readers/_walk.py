@@ -7,36 +7,18 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Final
 
 from triage.readers._refused import FOLDERS, FolderMark
 
-SKIPPED_FOLDERS: Final = frozenset(
-    {"__pycache__", "node_modules", "site-packages", "venv", "env", "dist-packages", "artifacts", "media", "code"}
-)
-"""Folders that never hold a log but many files; hidden ones (`.git`) are skipped by their dot."""
-
-SKIPPED_ENDINGS: Final = frozenset(
-    ".py .pyc .so .pt .pth .bin .safetensors .ckpt .npy .npz .h5 .hdf5 .pkl .pickle .onnx .gguf .model .msgpack .png .jpg "
-    ".jpeg .gif .svg .webp .mp4 .wav .flac .mp3 .pdf .html .htm .css .js .ts .md .rst .yaml .yml .toml .ini .cfg .sh .zip .tar "
-    ".tgz .7z .whl .lock .ipynb .c .cc .cpp .h .cu .o .a .rs .go .java .tex .bib .idx .distcp .tmp .swp .index .meta".split()
-)
-"""Endings of files that are no logs: not even opened in a search, whatever is named outright is."""
-
-SKIPPED_FILES: Final = frozenset(
-    "config.json generation_config.json tokenizer.json tokenizer_config.json special_tokens_map.json vocab.json merges.txt "
-    "added_tokens.json preprocessor_config.json adapter_config.json model.safetensors.index.json package.json ds_config.json "
-    "pytorch_model.bin.index.json wandb-metadata.json wandb-summary.json requirements.txt training_args.json readme.txt "
-    "license.txt cmakelists.txt chat_template.json hparams.json args.json".split()
-)
-"""Names of files that are no logs although their form could be one."""
-
-
 ENTRIES_PER_FILE: Final = 50
-"""Names seen for each file that may be opened, at most: a folder of images is left before it has been listed for minutes."""
+"""Most names seen for each file that may be opened: a folder of a million images must not hold the search up."""
 
 
 @dataclass(slots=True)
@@ -76,7 +58,7 @@ def files_below(root: Path, most: int, walk: Walk) -> Iterator[Path]:
     while waiting:
         folder = waiting.pop()
         try:
-            key = os.stat(folder)
+            key = folder.stat()
             if (key.st_dev, key.st_ino) in seen:
                 continue
             seen.add((key.st_dev, key.st_ino))
@@ -119,14 +101,22 @@ def files_below(root: Path, most: int, walk: Walk) -> Iterator[Path]:
 
 
 def _is_searched(name: str) -> bool:
-    return name == ".aim" or not (name.startswith(".") or name in SKIPPED_FOLDERS)
+    return name == ".aim" or not (name.startswith(".") or name in _skipped()["folders"])
 
 
 def _may_be_log(name: str) -> bool:
     lower = name.lower()
     if "tfevents" in lower:
         return True
-    return not (lower.startswith(".") or lower in SKIPPED_FILES or os.path.splitext(lower)[1] in SKIPPED_ENDINGS)
+    skipped = _skipped()
+    return not (lower.startswith(".") or lower in skipped["files"] or Path(lower).suffix in skipped["endings"])
+
+
+@cache
+def _skipped() -> dict[str, frozenset[str]]:
+    """The names of `not_logs.toml`, by kind."""
+    text = resources.files("triage.readers").joinpath("not_logs.toml").read_text(encoding="utf-8")
+    return {kind: frozenset(names) for kind, names in tomllib.loads(text).items()}
 
 
 def _leads_inside(path: Path, root: str) -> bool:

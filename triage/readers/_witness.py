@@ -1,6 +1,7 @@
 """Several records of one run (a table, its console text, its event files): which one is believed.
 
-Separate because it looks at finished tables: names say that two files may be of one run, only the numbers say that they are.
+Separate because it looks at finished tables: names say that two files may be of one run, the numbers say whether they
+are.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def believed(records: Sequence[Record]) -> tuple[list[RunTable], list[RunTable]]
         table = records[i].table
         if i in copies:
             detail = {"paths": ", ".join(copy.source.path for copy in copies[i])}
-            table = replace(table, notices=(*table.notices, Notice("other-records-of-run", len(copies[i]), None, detail)))
+            table = replace(
+                table, notices=(*table.notices, Notice("other-records-of-run", len(copies[i]), None, detail))
+            )
         tables.append(table)
     return tables, left
 
@@ -117,4 +120,5 @@ def _close(ours: Array, theirs: Array) -> Array:
 
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(ours - theirs) <= CLOSE * np.maximum(np.abs(ours), np.abs(theirs))
-    return near | (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    same: Array = near | (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    return same

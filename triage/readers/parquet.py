@@ -47,7 +47,9 @@ def read(source: Source, limits: Limits, wanted: Wanted) -> Iterator[Block]:
         height = int(table.select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, OSError) as fault:
         hint = "the end of the file is missing if the writer was killed: its index is written last"
-        raise UnreadableError(f"is damaged or not complete: {_first_line(fault)}", path=source.path, hint=hint) from fault
+        raise UnreadableError(
+            f"is damaged or not complete: {_first_line(fault)}", path=source.path, hint=hint
+        ) from fault
     # A struct is taken whole; which of its fields are wanted is seen once it is unfolded.
     names = [name for name, kind in schema.items() if kind.is_nested() or wanted(name)]
     notices: list[Notice] = []
