@@ -41,24 +41,16 @@ def facts(
         confirmed_causes: causes that a person has confirmed.
         framework: who wrote the log; None = from the writer and format names of the source.
     """
+    import numpy as np
+
     framework = framework or framework_of(table.source.writer, table.source.format)
     confirmed = frozenset(confirmed_causes)
     evidence = _evidence_ids(about)
     if not table.frame.height:
         return Facts(evidence_ids=evidence, framework=framework, confirmed_causes=confirmed)
-    stretch = cut(table, *_rows(table, about))
-    config = table.source.config
-    warmup = number(config, "warmup")
-    judged = about.signal if isinstance(about, Diagnosis) else "loss"
-    statistics = (
-        around_onset(stretch, judged)
-        | schedule(stretch, None if warmup is None else int(warmup))
-        | continuity(stretch)
-        | precision_and_clipping(stretch, config)
-        | shape(stretch, table)
-        | _nonfinite_first(stretch, about)
-        | _said(about)
-    )
+    with np.errstate(all="ignore"):  # logs hold 1e300, inf and NaN; what cannot be computed is left out below
+        stretch = cut(table, *_rows(table, about))
+        statistics = _statistics(stretch, table, about)
     logged = {name for name in table.frame.columns if table.frame[name].null_count() < table.frame.height}
     return Facts(
         columns=frozenset(logged | set(stretch.columns) - {"u_over_lr"}),
@@ -72,6 +64,21 @@ def facts(
         ),
         framework=framework,
         confirmed_causes=confirmed,
+    )
+
+
+def _statistics(stretch: Stretch, table: RunTable, about: Diagnosis | Finding) -> dict[tuple[str, str], float]:
+    config = table.source.config
+    warmup = number(config, "warmup")
+    judged = about.signal if isinstance(about, Diagnosis) else "loss"
+    return (
+        around_onset(stretch, judged)
+        | schedule(stretch, None if warmup is None else int(warmup))
+        | continuity(stretch)
+        | precision_and_clipping(stretch, config)
+        | shape(stretch, table)
+        | _nonfinite_first(stretch, about)
+        | _said(about)
     )
 
 

@@ -57,7 +57,7 @@ def _values(stretch: Stretch, column: Column) -> dict[str, float]:
     import numpy as np
 
     out = {}
-    at = column.logged(stretch.during[:ONSET_ROWS])
+    at = column.logged(stretch.rest[:ONSET_ROWS])
     if len(at):
         value = float(column.values[at[0]])
         out["is_nonfinite_at_onset"] = float(not np.isfinite(value))
@@ -84,7 +84,7 @@ def _against_level(stretch: Stretch, column: Column, level: Level | None) -> dic
     if len(settled) < AFTER_LEAST:
         settled = column.finite(stretch.during)[-AFTER_POINTS:]
     ratios = {
-        "ratio_at_onset": _largest(column.values[column.logged(stretch.during[:ONSET_ROWS])[:1]], level),
+        "ratio_at_onset": _largest(column.values[column.logged(stretch.rest[:ONSET_ROWS])[:1]], level),
         "during_ratio": _median(column, column.finite(stretch.during), level),
         "after_ratio": _median(column, settled, level),
     }
@@ -130,7 +130,7 @@ def _departed(stretch: Stretch, column: Column, level: Level, worse: str) -> int
 
     start = stretch.step[stretch.onset] - LOOK_BACK_STEPS
     back = column.logged(stretch.before[stretch.step[stretch.before] >= start])
-    ahead = column.logged(stretch.during)[: GAP + 1]
+    ahead = column.logged(stretch.rest)[: GAP + 1]
     is_out = level.departs(column.values[back], worse)
     here = level.departs(column.values[ahead], worse)
     inside = np.flatnonzero(~is_out)

@@ -14,9 +14,10 @@ WARMUP_LENGTHS: Final = 3.0
 """Instability from lr shows up to three warm-up lengths into a run (published 104B notes)."""
 
 SMOOTH_STEPS: Final = 20
+SMOOTH_LEAST: Final = 3
 SMOOTH_FACTOR: Final = 5.0
-"""A change of lr is a jump if it is over five times the median of the 20 changes before: warm-up from a tiny lr doubles
-it from row to row, and that is smooth [choice]."""
+"""A change of lr is a jump if it is over five times the median of the 20 (at least 3) changes before: warm-up from a
+tiny lr doubles it from row to row, and that is smooth [choice]."""
 
 
 def schedule(stretch: Stretch, warmup_steps: int | None) -> dict[tuple[str, str], float]:
@@ -65,13 +66,13 @@ def _jump(values: Floats, until: Positions) -> tuple[int | None, float] | None:
     """
     import numpy as np
 
-    if len(until) < 2:
+    if len(until) < SMOOTH_LEAST + 2:
         return None
     points = values[until]
     change = np.abs(np.diff(points))
     best: tuple[int | None, float] = (None, 1.0)
-    for i in range(max(0, len(change) - GAP), len(change)):
-        usual = float(np.median(change[max(0, i - SMOOTH_STEPS) : i])) if i else 0.0
+    for i in range(max(SMOOTH_LEAST, len(change) - GAP), len(change)):
+        usual = float(np.median(change[max(0, i - SMOOTH_STEPS) : i]))
         if points[i] <= 0 or points[i + 1] <= 0 or change[i] <= SMOOTH_FACTOR * usual:
             continue
         ratio = float(points[i + 1] / points[i])
