@@ -209,8 +209,10 @@ def _abrupt(signals: SignalTable, incident: Incident, onset: int) -> bool:
     rows, values = signals.points(incident.signal)
     at = int(np.searchsorted(rows, onset))
     near = values[at : at + ABRUPT_POINTS]
-    if event.level is None or not math.isfinite(event.peak_value):
+    if event.level is None:
         return bool((~np.isfinite(near)).any())
+    if not math.isfinite(event.peak_value):  # on the way to NaN: doubled at once, or slowly
+        return bool((~np.isfinite(near)).any() or (event.level > 0 and (near >= 2 * event.level).any()))
     if event.level > 0 and event.peak_value > 0:  # half way in nats
         half = math.sqrt(event.level * event.peak_value)
     else:
@@ -256,6 +258,8 @@ def _evidence(signals: SignalTable, incident: Incident, row: Row, worst: Event, 
         out.append(
             Evidence("recovered-within", incident.signal, took, last.level, None, int(signals.step[last.recovered]))
         )
+    elif last.is_open and last.n_nonfinite > CENSORED_NONFINITE:
+        out.append(Evidence("nonfinite-stays", incident.signal, float(last.n_nonfinite), None, None, step))
     elif last.is_open and last.censored:
         out.append(Evidence("log-ends-first", incident.signal, float(last.needed), last.level, None, step))
     elif last.is_open:

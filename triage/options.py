@@ -56,6 +56,9 @@ class Options:
         sensitivity: low | normal | high: scales the z thresholds by 1.5 | 1 | 0.75.
         max_incidents: most incidents that are reported one by one; the rest is rolled up.
         join: several paths are one run.
+        checkpoints: folder that holds the saved states; their steps are read from the names.
+        checkpoint_every: steps between saved states, where no folder or log line names them.
+        batches: second file with columns per batch (lengths, tokens, sources), joined by step.
         lang: en | zh.
         checklist: full | short | none.
         limits: what a reader takes.
@@ -73,6 +76,9 @@ class Options:
     sensitivity: str = "normal"
     max_incidents: int = 100
     join: bool = False
+    checkpoints: str | None = None
+    checkpoint_every: int | None = None
+    batches: str | None = None
     lang: str = "en"
     checklist: str = "full"
     limits: Limits = field(default_factory=Limits)
@@ -88,12 +94,12 @@ class Options:
             raise UsageError(f"segment is {self.segment!r}", hint="use `last`, or leave it out")
         if self.window is not None and not 8 <= self.window <= 100_000:
             raise UsageError(f"window is {self.window}", hint="use 8 to 100000 logged points")
+        if self.checkpoint_every is not None and self.checkpoint_every < 1:
+            raise UsageError(f"checkpoint-every is {self.checkpoint_every}", hint="use 1 or more steps")
         if self.max_incidents < 1:
             raise UsageError(f"max-incidents is {self.max_incidents}", hint="use 1 or more")
         if self.from_step is not None and self.to_step is not None and self.from_step > self.to_step:
-            raise UsageError(
-                f"from-step {self.from_step} lies after to-step {self.to_step}", hint="swap them"
-            )
+            raise UsageError(f"from-step {self.from_step} lies after to-step {self.to_step}", hint="swap them")
 
     def as_json(self) -> dict[str, Any]:
         """The settings as plain JSON values, for the report."""

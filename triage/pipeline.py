@@ -10,13 +10,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import BinaryIO, Final
 
+from triage.advice import Checkpoint, missing_metrics, plan, questions
+from triage.causes import causes_of
 from triage.classify import classify
 from triage.detectors import DETECTORS, detect
 from triage.detectors.excursion import decisions
 from triage.errors import ExitCode, UnreadableError, UsageError
+from triage.facts import facts
+from triage.findings import find
 from triage.model import (
     VERDICTS,
     Diagnosis,
+    Facts,
+    Finding,
     NotJudged,
     ReadError,
     Report,
@@ -28,9 +34,13 @@ from triage.model import (
 )
 from triage.options import Options
 from triage.readers import read_runs
+from triage.resolve import branch_of, resolve
 from triage.signals import SignalTable, build
 from triage.signals.thin import thin
+from triage.signals.timeline import first_mover, timeline
 
+WITNESSES: Final = frozenset({"loss_scale", "is_skipped", "grad_norm"})
+"""Signals that can be judged without a loss (DESIGN 6, code 4)."""
 NEIGHBOURS: Final = 4
 """Rows before and after a step that `inspect --at` shows beside it."""
 
@@ -81,7 +91,9 @@ def explain_step(path: str, step: int, options: Options, *, stdin: BinaryIO | No
         values=_values(signals, row),
         decisions=decisions(signals, row, options),
         neighbours=tuple(
-            StepValues(int(signals.step[r]), r, int(signals.segment[r]), _values(signals, r)) for r in around if r != row
+            StepValues(int(signals.step[r]), r, int(signals.segment[r]), _values(signals, r))
+            for r in around
+            if r != row
         ),
     )
 
@@ -100,21 +112,65 @@ def assemble(runs: Sequence[RunReport], errors: Sequence[ReadError], options: Op
 def judge(table: RunTable, options: Options) -> RunReport:
     """Everything said about one run."""
     signals = build(table, options)
-    diagnoses = classify(signals, detect(signals, options))
+    events = detect(signals, options)
+    diagnoses = classify(signals, events)
+    findings = find(signals, events, diagnoses)
+    around = [facts(table, d) for d in diagnoses]
+    diagnoses = tuple(_explained(signals, d, f, findings, options) for d, f in zip(diagnoses, around, strict=True))
+    findings = tuple(_answered(signals, finding, findings, options, is_context=bool(diagnoses)) for finding in findings)
     return RunReport(
         run_id=table.run_id,
-        verdict=verdict_of(signals, diagnoses),
+        verdict=verdict_of(signals, diagnoses, findings),
         source=table.source,
         diagnoses=diagnoses,
+        findings=findings,
+        questions=questions(diagnoses, around),
+        missing_metrics=missing_metrics(signals, options.lang),
         series=thin(signals, diagnoses),
         not_judged=not_judged(signals),
         notices=table.notices,
     )
 
 
-def verdict_of(signals: SignalTable, diagnoses: Sequence[Diagnosis]) -> Verdict:
+def _explained(
+    signals: SignalTable, d: Diagnosis, numbers: Facts, findings: Sequence[Finding], options: Options
+) -> Diagnosis:
+    """A diagnosis with its timeline, causes, checklist and restart plan."""
+    points = timeline(signals, d)
+    d = replace(d, timeline=points, first_mover=first_mover(signals, d, points))
+    d = replace(d, causes=causes_of(signals, d, numbers, findings))
+    return replace(
+        d,
+        checklist=resolve(branch_of(d.event_class), numbers, options.lang),
+        restart=plan(signals, d, checkpoints_of(signals.table, options)),
+    )
+
+
+def _answered(
+    signals: SignalTable, finding: Finding, findings: Sequence[Finding], options: Options, *, is_context: bool
+) -> Finding:
+    """A finding with its causes and checklist."""
+    numbers = facts(signals.table, finding)
+    causes = causes_of(signals, finding, numbers, findings, is_context=is_context)
+    return replace(finding, causes=causes, checklist=resolve(branch_of(finding.id), numbers, options.lang))
+
+
+def checkpoints_of(table: RunTable, options: Options) -> tuple[Checkpoint, ...]:
+    """The saved states that are known: named in the log or in a folder, else by their interval."""
+    known = [
+        Checkpoint(int(m["step"]), str(m.get("text") or f"step {m['step']}"))
+        for m in table.messages
+        if m.get("kind") == "checkpoint" and m.get("step") is not None
+    ]
+    every, last = options.checkpoint_every, table.source.step_last
+    if not known and every is not None and last is not None:
+        known = [Checkpoint(step, f"step {step}") for step in range(every, last + 1, every)]
+    return tuple(known)
+
+
+def verdict_of(signals: SignalTable, diagnoses: Sequence[Diagnosis], findings: Sequence[Finding]) -> Verdict:
     """The verdict of a run (DESIGN 4)."""
-    if any(d.status == "unresolved" for d in diagnoses):
+    if any(d.status == "unresolved" for d in diagnoses) or any(f.severity == "error" for f in findings):
         return "unresolved"
     if not can_be_judged(signals):
         return "undetermined"
@@ -122,8 +178,9 @@ def verdict_of(signals: SignalTable, diagnoses: Sequence[Diagnosis]) -> Verdict:
 
 
 def can_be_judged(signals: SignalTable) -> bool:
-    """Is there a signal with at least two points?"""
-    return any(int(signals.logged[j.name].sum()) >= 2 for j in signals.judged)  # noqa: PLR2004 - DESIGN 6, code 4
+    """Is there a signal with at least two points: a loss, or one that carries findings of its own?"""
+    names = {j.name for j in signals.judged} | (WITNESSES & signals.logged.keys())
+    return any(int(signals.logged[name].sum()) >= 2 for name in names)
 
 
 def not_judged(signals: SignalTable) -> tuple[NotJudged, ...]:
