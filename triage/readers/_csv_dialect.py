@@ -22,6 +22,9 @@ SAMPLE_LINES: Final = 60
 SAME_WIDTH: Final = 0.8
 """Share of the lines that must have as many cells as the header; the rest are ragged or torn."""
 
+SAME_WIDTH_NAMED: Final = 0.5
+"""The same for a file whose name says that it is a table."""
+
 NUMBER_SHARE: Final = 0.8
 """Share of a column's filled cells that must be numbers for it to be a metric."""
 
@@ -83,7 +86,8 @@ def _try(sample: Sequence[str], separator: str, skip: int, *, named: bool) -> Di
     body = body[:again]
     if not body:
         return Dialect(separator, False, skip, unique(header), True) if named else None
-    if sum(len(row) == len(header) for row in body) < SAME_WIDTH * len(body) - 1:
+    same = sum(len(row) == len(header) for row in body)
+    if same < (SAME_WIDTH_NAMED if named else SAME_WIDTH) * len(body) - 1:
         return None
     comma = separator in ";\t|" and _writes_decimal_comma(body)
     is_table = any(

@@ -65,7 +65,7 @@ def chart_blocks(frame: pl.DataFrame, notices: tuple[Notice, ...], meta: dict[st
         if not metric.endswith(BANDS):
             runs.setdefault(run, {})[name] = metric
     bucketed = _is_bucketed(frame, runs)
-    sampled = Notice("sampled-export", 1, None, {"writer": "W&B", "bucketed": bucketed})
+    sampled = Notice("sampled-export", frame.height, None, {"writer": "W&B", "bucketed": bucketed})
     for run, metrics in runs.items():
         names = {old: new for old, new in metrics.items() if new != axis}
         if names:
@@ -78,7 +78,7 @@ def tensorboard_block(frame: pl.DataFrame, source: Source, notices: tuple[Notice
     found = TENSORBOARD_NAME.fullmatch(source.name)
     tag = found["tag"] if found else (source.name.rpartition(".")[0] or "Value")
     if frame.height >= TENSORBOARD_MOST:
-        notices = (*notices, Notice("sampled-export", 1, None, {"writer": "TensorBoard", "points": frame.height}))
+        notices = (*notices, Notice("sampled-export", frame.height, None, {"writer": "TensorBoard"}))
     return Block(frame.rename({"Value": tag}), None, notices, meta)
 
 

@@ -133,12 +133,14 @@ def _tolerant(text: str, first: int, layout: Layout, *, is_open: bool) -> list[p
         cells: list[str | None] = list(row)
         width = len(layout.columns)
         if len(cells) < width:
-            is_torn = is_open and number == first + len(lines) - 1
-            if is_torn:
-                cells = cells[:-1]  # nobody knows how much of it is missing
+            if is_open and number == first + len(lines) - 1:
+                # Nobody knows how much of the last cell is missing.
+                _count(layout, "torn-tail", number, len(row[-1].encode()) or 1)
+                cells = cells[:-1]
+            elif any(cell and cell.strip() for cell in cells):
+                _count(layout, "ragged-rows", number)
             if not any(cell and cell.strip() for cell in cells):
                 continue
-            _count(layout, "torn-tail" if is_torn else "ragged-rows", number)
             cells += [None] * (width - len(cells))
         elif len(cells) > width:
             if any(cell and cell.strip() for cell in cells[width:]):
@@ -162,6 +164,6 @@ def _frame(rows: list[list[str | None]], layout: Layout) -> list[pl.DataFrame]:
     return [pl.DataFrame(columns)] if columns else []
 
 
-def _count(layout: Layout, kind: str, line: int) -> None:
-    layout.counts[kind] += 1
+def _count(layout: Layout, kind: str, line: int, count: int = 1) -> None:
+    layout.counts[kind] += count
     layout.where.setdefault(kind, line)

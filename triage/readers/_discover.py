@@ -14,6 +14,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -22,6 +23,7 @@ from triage.model import Notice
 from triage.options import Options
 from triage.readers._contract import Reader, Source
 from triage.readers._groups import Group, group, is_eval_file, run_folder
+from triage.readers._mlflow_store import folder_source
 from triage.readers._source import open_path, open_stream, unreadable
 from triage.readers._walk import Walk, files_below, natural
 
@@ -247,6 +249,9 @@ def _search(root: Path, options: Options, sniff: Sniff) -> tuple[list[Candidate]
         folder = str(run_folder(first, root))
         candidates.append(Candidate(name, _parts(files, options, root), folder, tuple(notices)))
         notices = []
+    for path in walk.runs:
+        part = FilePart(str(path), partial(folder_source, path))
+        candidates.append(Candidate(_name_below(path, root), (part,), str(path)))
     faults += [
         (str(run_folder(folder, root)), UnreadableError(mark.message, path=str(folder), hint=mark.hint))
         for folder, mark in walk.marked

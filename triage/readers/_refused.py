@@ -52,34 +52,10 @@ FOLDERS: Final = (
         "is an Aim repository, which only Aim itself can open",
         "export it: `Repo(path).query_metrics().dataframe()` to CSV or Parquet",
     ),
-    FolderMark(
-        "mlflow",
-        lambda _name, inside: inside >= {"meta.yaml", "metrics"},
-        "is an MLflow run; triage does not read MLflow stores yet",
-        "export it: `mlflow.search_runs` and `client.get_metric_history` to CSV",
-    ),
 )
 """Folders that are refused as a whole."""
 
 _SIGNATURES: Final[tuple[tuple[str, Callable[[Source], bool], str, str], ...]] = (
-    (
-        "tensorboard",
-        lambda source: b"brain.Event:" in source.head[:64] or "tfevents" in source.name,
-        "is a TensorBoard event file, which triage does not read yet",
-        "export its scalars as CSV",
-    ),
-    (
-        "wandb",
-        lambda source: source.head.startswith(b":W&B"),
-        "is a W&B transaction log, which triage does not read yet",
-        "export the history as CSV",
-    ),
-    (
-        "sqlite",
-        lambda source: source.head.startswith(b"SQLite format 3\0"),
-        "is an SQLite database (MLflow keeps its metrics in one), which triage does not read yet",
-        "export the table of metrics as CSV",
-    ),
     (
         "feather-v1",
         lambda source: source.head.startswith(b"FEA1"),

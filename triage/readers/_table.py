@@ -102,8 +102,9 @@ def _build(run: RunInput, rows: Rows, options: Options) -> RunTable:
         room = options.limits.columns
         whole, conflicts, notice = split_ranks(frame, ranks, starts, ("time", "epoch"), room)
         notices.append(notice)
-    if len(starts) < source_rows:
-        notices.append(Notice("duplicate-steps", source_rows - len(starts)))
+    repeated = source_rows - len(starts) if ranks is None else 0
+    if repeated:
+        notices.append(Notice("duplicate-steps", repeated))
     if conflicts:
         detail = {"columns": ", ".join(sorted(conflicts))}
         notices.append(Notice("conflicting-cells", sum(conflicts.values()), None, detail))

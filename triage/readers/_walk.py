@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
+from triage.readers._mlflow_store import is_run_folder
 from triage.readers._refused import FOLDERS, FolderMark
 
 ENTRIES_PER_FILE: Final = 50
@@ -31,6 +32,7 @@ class Walk:
         is_cut: the limit was reached, so that files were left unseen.
         not_permitted: folders that could not be opened.
         marked: folders that are refused as a whole.
+        runs: folders that are a run as a whole.
     """
 
     looked: int = 0
@@ -38,6 +40,7 @@ class Walk:
     is_cut: bool = False
     not_permitted: list[Path] = field(default_factory=list)
     marked: list[tuple[Path, FolderMark]] = field(default_factory=list)
+    runs: list[Path] = field(default_factory=list)
 
 
 def natural(path: Path | str) -> tuple[tuple[int, int, str], ...]:
@@ -63,13 +66,17 @@ def files_below(root: Path, most: int, walk: Walk) -> Iterator[Path]:
                 continue
             seen.add((key.st_dev, key.st_ino))
             with os.scandir(folder) as listing:
-                entries = sorted(listing, key=lambda entry: natural(entry.name))
+                # Links last, so that a file keeps the name that it really has.
+                entries = sorted(listing, key=lambda entry: (entry.is_symlink(), natural(entry.name)))
         except OSError:
             walk.not_permitted.append(folder)
             continue
         mark = next((m for m in FOLDERS if m.is_it(folder.name, frozenset(e.name for e in entries))), None)
         if mark is not None:
             walk.marked.append((folder, mark))
+            continue
+        if is_run_folder(folder):
+            walk.runs.append(folder)
             continue
         left -= len(entries)
         if left < 0:

@@ -63,7 +63,8 @@ def read(source: Source, limits: Limits, wanted: Wanted) -> Iterator[Block]:
 
 
 def _dialect(first: Lines, source: Source) -> Dialect | None:
-    sample = b"\n".join(first.text.split(b"\n", SAMPLE_LINES)[:SAMPLE_LINES])
+    text = first.text.replace(b"\r", b"\n")
+    sample = b"\n".join(text.split(b"\n", SAMPLE_LINES)[:SAMPLE_LINES])
     return find_dialect(sample.decode("utf-8", errors="replace"), source.name, is_cut=False)
 
 
@@ -89,7 +90,8 @@ def _frames(stretches: Iterator[Lines], layout: Layout, notices: list[Notice]) -
     """Read stretch after stretch; what happened on the way is added to `notices` before a frame is given."""
     skip = layout.dialect.skip + (1 if layout.dialect.has_header else 0)
     for lines in stretches:
-        text, number = lines.text, lines.first
+        # A carriage return that is left stands alone: line ends of old systems, or one within a quoted cell.
+        text, number = lines.text.replace(b"\r", b"\n"), lines.first
         if number == 1:
             text, number = _after(text, skip), 1 + skip
         is_open = lines.is_last and bool(text) and not text.endswith(b"\n")
