@@ -156,7 +156,7 @@ def blown_up() -> RunReport:
                 "replay", "experiment", "Replay the batch of step 6300 on both checkpoints; 5 minutes.", "unknown"
             ),
             ChecklistStep(
-                "restart", "action", "Restart from the last healthy checkpoint.", "unknown", (), {"lr": 3e-5}
+                "restart", "action", "Restart from the last healthy checkpoint.", "unknown", (), {"is_unlocked": False}
             ),
             ChecklistStep("fixed", "verify", "The loss passes step 6600 in its band.", "unknown"),
         ),
@@ -217,7 +217,11 @@ def blown_up() -> RunReport:
             Finding("loss-scale-collapse", "error", 6200, (Evidence("robust-z", "loss_scale", 9.0, None, 6.0, 6200),)),
         ),
         questions=(Question("data", "unknown"), Question("optimizer", "yes", ("second-signal",))),
-        missing_metrics=(MissingMetric("update_ratio", ("optimizer/stale-second-moment",), "log the update norm over the parameter norm"),),
+        missing_metrics=(
+            MissingMetric(
+                "update_ratio", ("optimizer/stale-second-moment",), "log the update norm over the parameter norm"
+            ),
+        ),
         not_judged=(NotJudged("rank-disagreement", ("rank",)),),
         notices=(Notice("skipped-lines", 3, "line 17"), Notice("torn-tail", 12, None, {"bytes": 12})),
     )

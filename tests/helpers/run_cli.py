@@ -53,11 +53,14 @@ def run_cli(
         monkeypatch.setenv(name, value)
     out, err = io.BytesIO(), io.BytesIO()
     with open(stdin, encoding="utf-8") as source, monkeypatch.context() as patch:  # noqa: PTH123 - devnull is no Path
+        # kept by name: a wrapper that is collected closes the bytes behind it
+        out_text = io.TextIOWrapper(out, encoding=encoding, write_through=True)
+        err_text = io.TextIOWrapper(err, encoding=encoding, write_through=True)
         patch.setattr(sys, "stdin", source)
-        patch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding=encoding, write_through=True))
-        patch.setattr(sys, "stderr", io.TextIOWrapper(err, encoding=encoding, write_through=True))
+        patch.setattr(sys, "stdout", out_text)
+        patch.setattr(sys, "stderr", err_text)
         code = main(list(argv))
-    return Result(code, out.getvalue().decode(encoding), err.getvalue().decode(encoding))
+        return Result(code, out.getvalue().decode(encoding), err.getvalue().decode(encoding))
 
 
 def run_process(

@@ -13,27 +13,72 @@ from triage.errors import ExitCode
 
 SOURCE = Path(texts.__file__).parent.parent
 
-CAUSES = """
-data/bad-batch data/long-sequence data/distribution-shift data/epoch-boundary data/repeated-after-resume
-lr/too-high lr/short-warmup lr/schedule-jump lr/batch-size-mismatch grad/no-clipping grad/always-clipped
-grad/led-instability optimizer/stale-second-moment optimizer/eps optimizer/weight-decay optimizer/betas
-resume/optimizer-state-lost resume/lr-schedule-lost resume/scaler-state-lost precision/fp16-overflow
-precision/loss-scale-collapse precision/low-precision-kernel objective/masked-labels objective/wrong-target
-objective/accumulation-scaling objective/logit-drift model/attention-logit-growth model/router
-model/bad-init-or-checkpoint numeric/first-forward numeric/first-backward numeric/first-update numeric/late-nan
-parallel/rank-disagreement parallel/nondeterminism hardware/silent-corruption eval/overfit eval/forgetting
-eval/pipeline-change run/dead
-""".split()
+CAUSES = {
+    "data/bad-batch",
+    "data/long-sequence",
+    "data/distribution-shift",
+    "data/epoch-boundary",
+    "data/repeated-after-resume",
+    "lr/too-high",
+    "lr/short-warmup",
+    "lr/schedule-jump",
+    "lr/batch-size-mismatch",
+    "grad/no-clipping",
+    "grad/always-clipped",
+    "grad/led-instability",
+    "optimizer/stale-second-moment",
+    "optimizer/eps",
+    "optimizer/weight-decay",
+    "optimizer/betas",
+    "resume/optimizer-state-lost",
+    "resume/lr-schedule-lost",
+    "resume/scaler-state-lost",
+    "precision/fp16-overflow",
+    "precision/loss-scale-collapse",
+    "precision/low-precision-kernel",
+    "objective/masked-labels",
+    "objective/wrong-target",
+    "objective/accumulation-scaling",
+    "objective/logit-drift",
+    "model/attention-logit-growth",
+    "model/router",
+    "model/bad-init-or-checkpoint",
+    "numeric/first-forward",
+    "numeric/first-backward",
+    "numeric/first-update",
+    "numeric/late-nan",
+    "parallel/rank-disagreement",
+    "parallel/nondeterminism",
+    "hardware/silent-corruption",
+    "eval/overfit",
+    "eval/forgetting",
+    "eval/pipeline-change",
+    "run/dead",
+}
 
-FINDINGS = """
-hidden-nan every-step-skipped loss-scale-collapse loss-scale-floor rank-disagreement grad-norm-explosion slow-drift
-flat-loss smooth-but-not-learning eval-cliff overfitting resume-discontinuity periodic-spikes always-clipped
-nonfinite-metric accumulation-scaling heavy-tailed-noise
-""".split()
+FINDINGS = {
+    "hidden-nan",
+    "every-step-skipped",
+    "loss-scale-collapse",
+    "loss-scale-floor",
+    "rank-disagreement",
+    "grad-norm-explosion",
+    "slow-drift",
+    "flat-loss",
+    "smooth-but-not-learning",
+    "eval-cliff",
+    "overfitting",
+    "resume-discontinuity",
+    "periodic-spikes",
+    "always-clipped",
+    "nonfinite-metric",
+    "accumulation-scaling",
+    "heavy-tailed-noise",
+}
 
 
 def every() -> list[tuple[str, str]]:
-    return [(kind, id) for kind in texts.KINDS for id in texts.entries(kind)]
+    return [(kind, one) for kind in texts.KINDS for one in texts.entries(kind)]
 
 
 def test_every_kind_has_a_file_and_every_file_is_a_kind():
@@ -41,18 +86,18 @@ def test_every_kind_has_a_file_and_every_file_is_a_kind():
     assert files == set(texts.KINDS)
 
 
-@pytest.mark.parametrize(("kind", "id"), every())
-def test_both_languages_say_the_same(kind, id):
-    entry = texts.entries(kind)[id]
+@pytest.mark.parametrize(("kind", "one"), every())
+def test_both_languages_say_the_same(kind, one):
+    entry = texts.entries(kind)[one]
     assert set(entry) == set(texts.LANGUAGES)
     assert all(sentence.strip() for sentence in entry.values())
     named = {lang: texts.placeholders_of(sentence) for lang, sentence in entry.items()}
     assert named["en"] == named["zh"]
 
 
-@pytest.mark.parametrize(("kind", "id"), every())
-def test_brackets_are_balanced_and_not_nested(kind, id):
-    for sentence in texts.entries(kind)[id].values():
+@pytest.mark.parametrize(("kind", "one"), every())
+def test_brackets_are_balanced_and_not_nested(kind, one):
+    for sentence in texts.entries(kind)[one].values():
         assert not re.search(r"\[[^\]]*\[|\][^\[]*\]", sentence)
         assert sentence.count("[") == sentence.count("]")
 
@@ -60,17 +105,17 @@ def test_brackets_are_balanced_and_not_nested(kind, id):
 def test_english_holds_no_chinese_and_chinese_holds_some():
     han = re.compile("[一-鿿]")
     without = [
-        (kind, id)
-        for kind, id in every()
-        if not han.search(texts.entries(kind)[id]["zh"]) and kind not in ("headings", "classes")
+        (kind, one)
+        for kind, one in every()
+        if not han.search(texts.entries(kind)[one]["zh"]) and kind not in ("headings", "classes")
     ]
     assert without == []
     assert [pair for pair in every() if han.search(texts.entries(pair[0])[pair[1]]["en"])] == []
 
 
 def test_the_closed_lists_are_complete():
-    assert set(texts.ids("causes")) == set(CAUSES)
-    assert set(texts.ids("findings")) == set(FINDINGS)
+    assert set(texts.ids("causes")) == CAUSES
+    assert set(texts.ids("findings")) == FINDINGS
     assert texts.ids("classes") == ("single-step", "consecutive", "non-recovering", "first-step-nan")
     assert set(texts.ids("exit-codes")) == {str(int(code)) for code in ExitCode}
 
@@ -93,7 +138,10 @@ def literal_ids(name: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize(("name", "kind"), [("Evidence", "evidence"), ("Check", "evidence"), ("Notice", "notices"), ("Finding", "findings")])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("Evidence", "evidence"), ("Check", "evidence"), ("Notice", "notices"), ("FindingRule", "findings")],
+)
 def test_every_id_in_the_source_has_a_sentence(name, kind):
     assert literal_ids(name) - set(texts.ids(kind)) == set()
 

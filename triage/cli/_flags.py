@@ -24,7 +24,7 @@ _OUTPUT = "What is printed"
 Paths = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[PATH]...",
+        metavar="PATH",
         help="Files, directories or globs, each its own run; - is standard input. Without PATH: standard input if "
         "something is piped in, else the current directory is searched.",
         show_default=False,

@@ -11,7 +11,7 @@ from typing import Final
 from triage.model import Cause, Checklist, ChecklistStep, Restart
 from triage.report._lines import BLANK, Line, Span, Style, indent, line, listed, pairs, wrap
 from triage.report._numbers import number
-from triage.report._say import Say, evidence_lines, values
+from triage.report._say import Say, evidence_lines
 from triage.report._width import clean
 from triage.texts import has
 
@@ -51,14 +51,8 @@ def _cause(say: Say, n: int, cause: Cause, width: int) -> list[Line]:
 
 
 def _step(say: Say, step: ChecklistStep, width: int) -> list[Line]:
-    spans: list[Span] = [
-        (say("headings", f"kind-{step.kind}"), "dim"),
-        (clean(step.text), "plain"),
-    ]
-    shown = {name: value for name, value in values(step.detail).items() if value is not None}
-    if shown:
-        spans.append((" (" + ", ".join(f"{clean(name)} {value}" for name, value in shown.items()) + ")", "dim"))
-    return listed(ANSWERS[step.answer], tuple(spans), width)
+    kind: Span = (say("headings", f"kind-{step.kind}"), "dim")
+    return listed(ANSWERS[step.answer], (kind, (clean(step.text), "plain")), width)
 
 
 def _restart(say: Say, plan: Restart, width: int) -> list[Line]:
@@ -83,5 +77,8 @@ def _restart(say: Say, plan: Restart, width: int) -> list[Line]:
 
 
 def _sentence(say: Say, id: str) -> str:  # noqa: A002 - as in texts
-    """A reason or a change is an id with a sentence, or a sentence already."""
-    return say("messages", id) if has("messages", id) else clean(id)
+    """A reason or a change is an id with a sentence, a cause, or a sentence already."""
+    for kind, key in (("messages", id), ("causes", f"{id}.name")):
+        if has(kind, key):
+            return say(kind, key)
+    return clean(id)

@@ -1,16 +1,15 @@
 """What an id means, and the lists of ids, as `explain` prints them.
 
-Separate because each command's view is a file. It only reads `triage/texts` and the checklists.
+Separate because each command's view is a file. It only reads `triage/texts`;
+the decision table and the checklists are handed in.
 """
 
 from __future__ import annotations
 
 import difflib
-import tomllib
-from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import resources
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from triage.errors import UsageError
 from triage.report._lines import BLANK, Line, Span, indent, line, pairs, table, width_of, wrap
@@ -51,7 +50,22 @@ Decisions = Sequence[tuple[str, str, str]]
 """The decision table: condition, class, status."""
 
 
-def explained_lines(say: Say, id: str | None, decisions: Decisions, width: int) -> list[Line]:  # noqa: A002
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The checklists, which live in another room.
+
+    Attributes:
+        ids: every checklist and list.
+        title: id, language → its title.
+        steps: id, language → kind and text of each step, with nothing known about a log.
+    """
+
+    ids: tuple[str, ...]
+    title: Callable[[str, str], str]
+    steps: Callable[[str, str], Sequence[tuple[str, str]]]
+
+
+def explained_lines(say: Say, id: str | None, decisions: Decisions, shelf: Shelf, width: int) -> list[Line]:  # noqa: A002
     """Explain an id, or print a list.
 
     Raises:
@@ -60,14 +74,18 @@ def explained_lines(say: Say, id: str | None, decisions: Decisions, width: int) 
     if id is None:
         lines: list[Line] = []
         for name in LISTS:
-            lines += [line(name, style="strong"), *indent(wrap(line(", ".join(_ids(name))), width - 2), 2), BLANK]
+            lines += [
+                line(name, style="strong"),
+                *indent(wrap(line(", ".join(_ids(shelf, name))), width - 2), 2),
+                BLANK,
+            ]
         return [*lines, line(say("headings", "explain-usage"), style="dim")]
     wanted = id.strip().lower()
     if wanted in LISTS:
-        return _list(say, wanted, decisions, width)
-    found = [name for name in LISTS if wanted in _ids(name)]
+        return _list(say, wanted, decisions, shelf, width)
+    found = [name for name in LISTS if wanted in _ids(shelf, name)]
     if not found:
-        every = list(dict.fromkeys([*LISTS, *(one for name in LISTS for one in _ids(name))]))
+        every = list(dict.fromkeys([*LISTS, *(one for name in LISTS for one in _ids(shelf, name))]))
         near = difflib.get_close_matches(wanted, every, n=3)
         near += [one for one in every if len(wanted) >= SHORTEST and wanted in one and one not in near][:3]
         hint = f"did you mean {' or '.join(near)}?" if near else f"lists: {', '.join(LISTS)}"
@@ -75,16 +93,18 @@ def explained_lines(say: Say, id: str | None, decisions: Decisions, width: int) 
     lines = []
     for name in found:
         lines += [BLANK] if lines else []
-        lines += _one(say, name, wanted, width)
+        lines += _branch(say, wanted, shelf, width) if name == "checklists" else _one(say, name, wanted, width)
     return lines
 
 
-def _ids(name: str) -> tuple[str, ...]:
-    return tuple(_checklists()) if name == "checklists" else ids(name)
+def _ids(shelf: Shelf, name: str) -> tuple[str, ...]:
+    return shelf.ids if name == "checklists" else ids(name)
 
 
-def _list(say: Say, name: str, decisions: Decisions, width: int) -> list[Line]:
-    rows = [(one, line(_meaning(say, name, one))) for one in _ids(name)]
+def _list(say: Say, name: str, decisions: Decisions, shelf: Shelf, width: int) -> list[Line]:
+    if name == "checklists":
+        return pairs([(one, line(shelf.title(one, say.lang))) for one in shelf.ids], width)
+    rows = [(one, line(_meaning(say, name, one))) for one in ids(name)]
     lines = pairs(rows, width)
     if name == "classes" and decisions:
         cells: list[list[Span]] = [
@@ -114,8 +134,6 @@ def _wrapped_table(rows: Sequence[Sequence[Span]], width: int) -> list[Line]:
 
 
 def _meaning(say: Say, name: str, one: str) -> str:
-    if name == "checklists":
-        return _of_language(say, _checklists()[one]["title"])
     for field in ("means", "text"):
         if has(name, f"{one}.{field}"):
             return say(name, f"{one}.{field}")
@@ -123,8 +141,6 @@ def _meaning(say: Say, name: str, one: str) -> str:
 
 
 def _one(say: Say, name: str, one: str, width: int) -> list[Line]:
-    if name == "checklists":
-        return _branch(say, one, width)
     head: list[Span] = [(one, "strong"), (f" · {say('headings', f'explain-{_NOUNS[name]}')}", "dim")]
     title = f"{one}.name"
     if name != "verdicts" and has(name, title) and say(name, title) != one:
@@ -142,31 +158,11 @@ def _one(say: Say, name: str, one: str, width: int) -> list[Line]:
     return lines
 
 
-def _branch(say: Say, one: str, width: int) -> list[Line]:
-    """A checklist or list with its steps as they are written; placeholders stand for what a log would fill in."""
+def _branch(say: Say, one: str, shelf: Shelf, width: int) -> list[Line]:
+    """A checklist or list with its steps."""
     head: Line = ((one, "strong"), (f" · {say('headings', 'explain-checklist')}", "dim"))
-    title = _of_language(say, _checklists()[one]["title"])
-    lines = [line(*head), *wrap(line(title), width), BLANK]
-    for step in _checklists()[one].get("step", ()):
-        kind = say("headings", f"kind-{step['kind']}")
-        spans: Line = (("· ", "dim"), (kind, "dim"), (_of_language(say, step), "plain"))
+    lines = [head, *wrap(line(shelf.title(one, say.lang)), width), BLANK]
+    for kind, text in shelf.steps(one, say.lang):
+        spans: Line = (("· ", "dim"), (say("headings", f"kind-{kind}"), "dim"), (text, "plain"))
         lines += wrap(spans, width, hanging=2)
     return lines
-
-
-def _of_language(say: Say, pair: Mapping[str, Any]) -> str:
-    return str(pair.get(say.lang, pair.get("en", "")))
-
-
-@cache
-def _checklists() -> Mapping[str, Mapping[str, Any]]:
-    """Every checklist and list by its id: title and steps in both languages."""
-    root = resources.files("triage.checklists")
-    found: dict[str, Mapping[str, Any]] = {}
-    folders = [folder for folder in (root, root.joinpath("lists")) if folder.is_dir()]
-    files = [file for folder in folders for file in folder.iterdir() if file.name.endswith(".toml")]
-    for file in sorted(files, key=lambda one: one.name):
-        raw = tomllib.loads(file.read_text(encoding="utf-8"))
-        if "id" in raw and "title" in raw:
-            found[raw["id"]] = raw
-    return found

@@ -11,7 +11,7 @@ from typing import Final
 
 from triage.model import Report, StepView
 from triage.report._contract import Look, Renderer
-from triage.report._explain import Decisions, explained_lines
+from triage.report._explain import Decisions, Shelf, explained_lines
 from triage.report._inspect import inspect_lines
 from triage.report._lines import GLUE, Line, Style, plain
 from triage.report._say import Say
@@ -21,7 +21,7 @@ from triage.report._step import step_lines
 from triage.report._whole import report_lines
 from triage.report._width import clean
 
-__all__ = ["RENDERER", "clean", "render", "render_explained", "render_settings", "render_step", "text_of"]
+__all__ = ["RENDERER", "Shelf", "clean", "render", "render_explained", "render_settings", "render_step", "text_of"]
 
 _VIEWS: Final = {"analyze": report_lines, "spikes": spikes_lines, "inspect": inspect_lines}
 
@@ -55,9 +55,9 @@ def render_step(view: StepView, look: Look) -> str:
     return text_of(step_lines(Say(look.lang), view, look.width), look)
 
 
-def render_explained(id: str | None, decisions: Decisions, look: Look) -> str:  # noqa: A002 - as in texts
+def render_explained(id: str | None, decisions: Decisions, shelf: Shelf, look: Look) -> str:  # noqa: A002 - as in texts
     """Give what `explain` shows; raises UsageError for an unknown id."""
-    return text_of(explained_lines(Say(look.lang), id, decisions, look.width), look)
+    return text_of(explained_lines(Say(look.lang), id, decisions, shelf, look.width), look)
 
 
 def render_settings(rows: Rows, look: Look) -> str:
