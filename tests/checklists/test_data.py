@@ -19,6 +19,8 @@ ROOT = Path(checklists.__file__).parent
 FINDINGS = set(tomllib.loads((ROOT.parent / "texts" / "findings.toml").read_text(encoding="utf-8")))
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+OUTCOME = re.compile(r"(\. |\? |\n)[^.]*(: \w|names|is the (cause|reason)|explains)|\b(If|Then) ")
+"""A sentence after the instruction that gives an outcome its meaning."""
 HAN = re.compile(r"[\u4e00-\u9fff]")
 
 ALL = list(checklists.all_branches())
@@ -242,6 +244,18 @@ def test_settings_name_canonical_columns_and_the_generic_framework_knows_all_tha
 )
 def test_the_framework_is_told_from_the_writer(writer: str | None, framework: str | None):
     assert checklists.framework_of(writer, "jsonl") == framework
+
+
+@pytest.mark.parametrize("branch_id", checklists.BRANCHES)
+def test_an_experiment_says_how_long_it_takes_and_what_its_outcomes_mean(branch_id: str):
+    for step in checklists.load_branch(branch_id).steps:
+        if step.kind == "experiment":
+            assert re.search(r"minute|hour|\bsteps\b|the time of|\{replay_steps\}|\{replay_time\}", step.text.en), (
+                step.id
+            )
+            assert re.search(r"分钟|小时|步|时间|\{replay_steps\}|\{replay_time\}", step.text.zh), step.id
+            outcomes = step.id == "one-variable-at-a-time" or re.search(OUTCOME, step.text.en)
+            assert outcomes, step.id
 
 
 # ── rules that hold everywhere ───────────────────────────────────────────────────────────────────────────────────────

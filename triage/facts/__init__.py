@@ -7,24 +7,26 @@ it, so that nothing that came later colours the level.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from triage.checklists import framework_of
 from triage.facts._config import number
-from triage.facts._stretch import Stretch, cut
+from triage.facts._stretch import Column, Stretch, columns_of, cut
 from triage.facts.around_onset import around_onset
 from triage.facts.continuity import continuity
 from triage.facts.placeholders import placeholders
 from triage.facts.precision import precision_and_clipping
 from triage.facts.schedule import schedule
-from triage.facts.shape import shape
+from triage.facts.shape import shape, whole_run
 from triage.model import Diagnosis, Facts, Finding
 
 if TYPE_CHECKING:
     from triage.model import RunTable
 
-__all__ = ["facts"]
+__all__ = ["facts", "facts_of_all"]
 
 WITHIN_A_STEP: Final = ("loss", "grad_norm", "update_norm", "update_ratio", "param_norm")
 """Order in which a step computes them: of two that turn non-finite in one row, the earlier one is first."""
@@ -33,11 +35,24 @@ WITHIN_A_STEP: Final = ("loss", "grad_norm", "update_norm", "update_ratio", "par
 def facts(
     table: RunTable, about: Diagnosis | Finding, *, confirmed_causes: Iterable[str] = (), framework: str | None = None
 ) -> Facts:
-    """Compute the facts around a diagnosis or finding; linear in the size of the table.
+    """Compute the facts around one diagnosis or finding; `facts_of_all` is cheaper for several of one run."""
+    return facts_of_all(table, (about,), confirmed_causes=confirmed_causes, framework=framework)[0]
+
+
+def facts_of_all(
+    table: RunTable,
+    abouts: Iterable[Diagnosis | Finding],
+    *,
+    confirmed_causes: Iterable[str] = (),
+    framework: str | None = None,
+) -> tuple[Facts, ...]:
+    """Compute the facts around each diagnosis or finding of a run.
+
+    The columns are taken apart once; each cut is then linear in rows, and in columns × NEAR_ROWS.
 
     Args:
-        table: the run, as the diagnosis was made from it.
-        about: a diagnosis, or a finding; one without a step is about the whole run and is looked at from its end.
+        table: the run, as the diagnoses were made from it.
+        abouts: diagnoses and findings; a finding without a step is about the whole run and is looked at from its end.
         confirmed_causes: causes that a person has confirmed.
         framework: who wrote the log; None = from the writer and format names of the source.
     """
@@ -45,40 +60,51 @@ def facts(
 
     framework = framework or framework_of(table.source.writer, table.source.format)
     confirmed = frozenset(confirmed_causes)
-    evidence = _evidence_ids(about)
     if not table.frame.height:
-        return Facts(evidence_ids=evidence, framework=framework, confirmed_causes=confirmed)
-    with np.errstate(all="ignore"):  # logs hold 1e300, inf and NaN; what cannot be computed is left out below
-        stretch = cut(table, *_rows(table, about))
-        statistics = _statistics(stretch, table, about)
-    logged = {name for name in table.frame.columns if table.frame[name].null_count() < table.frame.height}
-    return Facts(
-        columns=frozenset(logged | set(stretch.columns) - {"u_over_lr"}),
-        statistics={key: value for key, value in statistics.items() if value == value},  # noqa: PLR0124 - no NaN
-        evidence_ids=evidence,
-        placeholders=placeholders(
-            stretch,
-            table,
-            about.last_healthy_step if isinstance(about, Diagnosis) else None,
-            has_onset=isinstance(about, Diagnosis) or about.step is not None,
-        ),
-        framework=framework,
-        confirmed_causes=confirmed,
-    )
+        return tuple(
+            Facts(evidence_ids=_evidence_ids(about), framework=framework, confirmed_causes=confirmed)
+            for about in abouts
+        )
+    with np.errstate(all="ignore"):  # logs hold 1e300, inf and NaN; what cannot be computed is left out
+        columns = columns_of(table)
+        everywhere = whole_run(columns)
+        logged = {name for name in table.frame.columns if table.frame[name].null_count() < table.frame.height}
+        bare = Facts(
+            columns=frozenset(logged | set(columns) - {"u_over_lr"}), framework=framework, confirmed_causes=confirmed
+        )
+        return tuple(_facts(table, columns, everywhere, about, bare) for about in abouts)
 
 
-def _statistics(stretch: Stretch, table: RunTable, about: Diagnosis | Finding) -> dict[tuple[str, str], float]:
+def _facts(
+    table: RunTable,
+    columns: Mapping[str, Column],
+    everywhere: Mapping[tuple[str, str], float],
+    about: Diagnosis | Finding,
+    bare: Facts,
+) -> Facts:
     config = table.source.config
     warmup = number(config, "warmup")
-    judged = about.signal if isinstance(about, Diagnosis) else "loss"
-    return (
-        around_onset(stretch, judged)
+    stretch = cut(table, columns, *_rows(table, about))
+    statistics = (
+        dict(everywhere)
+        | around_onset(stretch, about.signal if isinstance(about, Diagnosis) else "loss")
         | schedule(stretch, None if warmup is None else int(warmup))
         | continuity(stretch)
         | precision_and_clipping(stretch, config)
         | shape(stretch, table)
         | _nonfinite_first(stretch, about)
         | _said(about)
+    )
+    return replace(
+        bare,
+        statistics={key: value for key, value in statistics.items() if not math.isnan(value)},
+        evidence_ids=_evidence_ids(about),
+        placeholders=placeholders(
+            stretch,
+            table,
+            about.last_healthy_step if isinstance(about, Diagnosis) else None,
+            has_onset=isinstance(about, Diagnosis) or about.step is not None,
+        ),
     )
 
 
@@ -108,7 +134,7 @@ def _nonfinite_first(stretch: Stretch, about: Diagnosis | Finding) -> dict[tuple
     if first is None:
         found = []
         for name, column in stretch.columns.items():
-            logged = column.logged(np.concatenate([stretch.before[-1:], stretch.rest]))
+            logged = column.logged(np.concatenate([stretch.before[-1:], stretch.during]))
             at = logged[~np.isfinite(column.values[logged])]
             if len(at) and name != "u_over_lr":
                 order = WITHIN_A_STEP.index(name) if name in WITHIN_A_STEP else len(WITHIN_A_STEP)

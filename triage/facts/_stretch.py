@@ -43,6 +43,9 @@ OUT_OF_BAND: Final = 6.0
 SMALL_SAMPLE: Final = 16.0
 """z is compared with OUT_OF_BAND × sqrt(1 + 16/n): a spread from n points is itself that uncertain."""
 
+NEAR_ROWS: Final = 20_000
+"""Rows before and after an incident that are looked at: farther ones say nothing about it, and logs have millions."""
+
 _NOT_METRICS: Final = frozenset({"step", "time", "epoch", "rank", "samples"})
 _CUMULATIVE: Final = "tokens"
 
@@ -82,7 +85,10 @@ class Stretch:
         onset: position of the first row out of band.
         last: position of the last row out of band; for a finding the last row of its segment.
         before: positions before the onset on the path that led to it (dead attempts left out), ascending.
-        after: positions after `last` in the same segment.
+        recent: the last NEAR_ROWS of them.
+        during: positions from the onset to `last`.
+        after: the first NEAR_ROWS positions after `last` in the same segment.
+        rest: positions from the onset to the end of its segment.
     """
 
     step: NDArray[np.int64]
@@ -91,23 +97,10 @@ class Stretch:
     onset: int
     last: int
     before: Positions
+    recent: Positions
+    during: Positions
     after: Positions
-
-    @property
-    def during(self) -> Positions:
-        """Positions from the onset to the last row out of band."""
-        import numpy as np
-
-        return np.arange(self.onset, self.last + 1)
-
-    @property
-    def rest(self) -> Positions:
-        """Positions from the onset to the end of its segment."""
-        import numpy as np
-
-        rows = np.arange(self.onset, len(self.step))
-        same: Mask = self.segment[rows] == self.segment[self.onset]
-        return rows[same]
+    rest: Positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,22 +155,36 @@ def level_before(column: Column, before: Positions) -> Level | None:
     return Level(float(np.exp(expected)) if is_log else expected, max(spread, floor), is_log, n)
 
 
-def cut(table: RunTable, onset: int, last: int) -> Stretch:
-    """Cut a run at the onset; linear in rows × columns."""
+def cut(table: RunTable, columns: Mapping[str, Column], onset: int, last: int) -> Stretch:
+    """Cut a run at the onset; linear in rows. `columns` as `columns_of` gives them, once for all cuts."""
     import numpy as np
 
-    step = table.frame["step"].to_numpy().astype(np.int64)
-    segment = table.frame["segment"].to_numpy().astype(np.int64)
+    step = table.frame["step"].to_numpy()
+    segment = table.frame["segment"].to_numpy()
     earlier = np.arange(onset)
     # a row is on the path to the onset if no later attempt trained its step again
     path = np.minimum.accumulate(step[onset::-1])[::-1]
     before = earlier[step[:onset] < path[1:]]
-    rows = np.arange(last + 1, len(step))
-    after = rows[segment[rows] == segment[onset]]
-    return Stretch(step, segment, _columns(table, segment), onset, last, before, after)
+    end = int(np.searchsorted(segment, segment[onset], side="right"))  # segments never decrease
+    return Stretch(
+        step=step,
+        segment=segment,
+        columns=columns,
+        onset=onset,
+        last=last,
+        before=before,
+        recent=before[-NEAR_ROWS:],
+        during=np.arange(onset, last + 1),
+        after=np.arange(last + 1, min(end, last + 1 + NEAR_ROWS)),
+        rest=np.arange(onset, end),
+    )
 
 
-def _columns(table: RunTable, segment: NDArray[np.int64]) -> dict[str, Column]:
+def columns_of(table: RunTable) -> dict[str, Column]:
+    """The metric columns of a run with `u_over_lr` and per-batch tokens; linear in rows × columns."""
+    import numpy as np
+
+    segment = table.frame["segment"].to_numpy().astype(np.int64)
     out = {}
     for name in table.frame.columns:
         column = _metric(table, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from triage.facts._stretch import GAP, LEVEL_POINTS, Column, Level, Stretch, level_before
+from triage.facts._stretch import GAP, LEVEL_POINTS, NEAR_ROWS, Column, Level, Stretch, level_before
 from triage.schema import BY_NAME
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def around_onset(stretch: Stretch, judged: str) -> dict[tuple[str, str], float]:
     """
     out: dict[tuple[str, str], float] = {}
     for name, column in stretch.columns.items():
-        level = level_before(column, stretch.before)
+        level = level_before(column, stretch.recent)
         numbers = _values(stretch, column) | _against_level(stretch, column, level)
         if level is not None and name not in NO_BAND:
             numbers |= _departure(stretch, column, level, is_judged=name == judged)
@@ -63,7 +63,7 @@ def _values(stretch: Stretch, column: Column) -> dict[str, float]:
         out["is_nonfinite_at_onset"] = float(not np.isfinite(value))
         if not np.isnan(value):
             out["value_at_onset"] = value
-    points = column.values[column.finite(stretch.before)]
+    points = column.values[column.finite(stretch.recent)]
     old = points[-LEVEL_POINTS:-DRIFT_FROM]
     if len(old) >= DRIFT_LEAST and np.median(old) > 0:
         out["drift_ratio"] = float(np.median(points[-GAP:]) / np.median(old))
@@ -109,7 +109,7 @@ def _median(column: Column, positions: Positions, level: Level) -> float | None:
 def _departure(stretch: Stretch, column: Column, level: Level, *, is_judged: bool) -> dict[str, float]:
     """Whether a signal was quiet before the onset, and by how many steps it left its band before the loss."""
     worse = "up" if column.name in WORSE_UP else BY_NAME[column.name].worse
-    earlier = column.logged(stretch.before)
+    earlier = column.logged(stretch.recent)
     out = {}
     last = column.values[earlier[-GAP:]]
     is_out = level.departs(last, worse)
@@ -129,8 +129,8 @@ def _departed(stretch: Stretch, column: Column, level: Level, worse: str) -> int
     import numpy as np
 
     start = stretch.step[stretch.onset] - LOOK_BACK_STEPS
-    back = column.logged(stretch.before[stretch.step[stretch.before] >= start])
-    ahead = column.logged(stretch.rest)[: GAP + 1]
+    back = column.logged(stretch.recent[stretch.step[stretch.recent] >= start])
+    ahead = column.logged(stretch.rest[:NEAR_ROWS])[: GAP + 1]
     is_out = level.departs(column.values[back], worse)
     here = level.departs(column.values[ahead], worse)
     inside = np.flatnonzero(~is_out)

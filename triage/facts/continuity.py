@@ -72,7 +72,7 @@ def _repeats(stretch: Stretch) -> bool | None:
     import numpy as np
 
     loss = stretch.columns.get("loss")
-    if loss is None:
+    if loss is None or stretch.segment[0] == stretch.segment[-1]:
         return None
     onset = int(stretch.step[stretch.onset])
     seen = None

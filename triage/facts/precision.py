@@ -49,7 +49,7 @@ def _scale(stretch: Stretch) -> dict[tuple[str, str], float]:
     scale = stretch.columns.get("loss_scale")
     if scale is None or not (scale.values[scale.is_logged] > FLOOR).any():
         return {}
-    path = scale.finite(np.concatenate([stretch.before, stretch.during]))
+    path = scale.finite(np.concatenate([stretch.recent, stretch.during]))
     path = path[scale.values[path] > 0]
     until = path[(path <= stretch.onset) & (stretch.step[path] >= stretch.step[0] + SEARCH_STEPS)]
     now = stretch.step[stretch.onset]
@@ -76,7 +76,7 @@ def _skipped(stretch: Stretch) -> dict[tuple[str, str], float]:
     skipped = stretch.columns.get("is_skipped")
     if skipped is None:
         return {}
-    rows = skipped.finite(np.concatenate([stretch.before[-CLIP_POINTS:], stretch.during]))
+    rows = skipped.finite(np.concatenate([stretch.recent[-CLIP_POINTS:], stretch.during]))
     return {("is_skipped", "skipped_share"): float((skipped.values[rows] > 0).mean())} if len(rows) else {}
 
 
@@ -88,12 +88,12 @@ def _clipping(stretch: Stretch, max_norm: float | None) -> dict[tuple[str, str],
         is_clipped = coefficient.values < UNCLIPPED
         if is_clipped[coefficient.is_logged].any():
             out["is_configured"] = 1.0
-        rows = coefficient.finite(stretch.before)[-CLIP_POINTS:]
+        rows = coefficient.finite(stretch.recent)[-CLIP_POINTS:]
     elif norm is not None and max_norm:
         is_clipped = norm.values > max_norm
-        rows = norm.finite(stretch.before)[-CLIP_POINTS:]
+        rows = norm.finite(stretch.recent)[-CLIP_POINTS:]
     else:
-        rows = stretch.before[:0]
+        rows = stretch.recent[:0]
     if max_norm is not None:
         out["is_configured"] = float(max_norm > 0)
     if len(rows):

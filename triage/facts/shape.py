@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from triage.facts._stretch import Column, Stretch, level_before
@@ -37,20 +38,26 @@ EVALUATIONS: Final = ("eval_loss", "eval_perplexity", "eval_accuracy")
 
 
 def shape(stretch: Stretch, table: RunTable) -> dict[tuple[str, str], float]:
-    """The statistics of loss and evaluations."""
-    out: dict[tuple[str, str], float] = {}
+    """The statistics of the loss around the onset."""
     loss = stretch.columns.get("loss")
+    numbers = {} if loss is None else _after_onset(stretch, loss) | _period(stretch, loss, table)
+    return {("loss", name): value for name, value in numbers.items()}
+
+
+def whole_run(columns: Mapping[str, Column]) -> dict[tuple[str, str], float]:
+    """The statistics of loss and evaluations that belong to the run and not to an onset."""
+    out: dict[tuple[str, str], float] = {}
+    loss, evaluation = columns.get("loss"), columns.get("eval_loss")
     if loss is not None:
-        numbers = _after_onset(stretch, loss) | _hidden(stretch, loss) | _period(stretch, loss, table)
-        evaluation = stretch.columns.get("eval_loss")
+        numbers = _hidden(loss, columns.get("grad_norm"))
         numbers |= {} if evaluation is None else _beside_evaluation(loss, evaluation)
         out |= {("loss", name): value for name, value in numbers.items()}
     for name in ("loss", "eval_loss"):
-        change = _late_change(stretch.columns.get(name))
+        change = _late_change(columns.get(name))
         if change is not None:
             out[name, "late_change"] = change
     for name in EVALUATIONS:
-        column = stretch.columns.get(name)
+        column = columns.get(name)
         numbers = {} if column is None else _evaluations(column)
         out |= {(name, statistic): value for statistic, value in numbers.items()}
     return out
@@ -63,7 +70,7 @@ def _after_onset(stretch: Stretch, loss: Column) -> dict[str, float]:
     logged = loss.logged(stretch.rest)
     if len(logged):
         out["nonfinite_after"] = float(1 - len(loss.finite(logged)) / len(logged))
-    level = level_before(loss, stretch.before)
+    level = level_before(loss, stretch.recent)
     rest = loss.values[loss.finite(stretch.rest)]
     if level is not None and level.value and len(rest):
         out["plateau_excess"] = float((np.median(rest[-TAIL_POINTS:]) - level.value) / abs(level.value))
@@ -75,11 +82,10 @@ def _after_onset(stretch: Stretch, loss: Column) -> dict[str, float]:
     return out
 
 
-def _hidden(stretch: Stretch, loss: Column) -> dict[str, float]:
+def _hidden(loss: Column, gradient: Column | None) -> dict[str, float]:
     """Is there a loss of exactly 0 beside a gradient that is not finite?"""
     import numpy as np
 
-    gradient = stretch.columns.get("grad_norm")
     if gradient is None:
         return {}
     both = loss.is_logged & gradient.is_logged
@@ -90,7 +96,7 @@ def _period(stretch: Stretch, loss: Column, table: RunTable) -> dict[str, float]
     """Whether the excursions of the incident keep a period, or one place of the epoch."""
     import numpy as np
 
-    level = level_before(loss, stretch.before)
+    level = level_before(loss, stretch.recent)
     rows = loss.logged(stretch.during)
     if level is None or not len(rows):
         return {}

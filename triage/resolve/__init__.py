@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from triage.checklists import Step, branch_map, load_branch
+from triage.checklists import BRANCHES, LISTS, Step, branch_map, load_branch
 from triage.errors import UsageError
 from triage.model import Answer, Checklist, ChecklistStep, Facts
 from triage.resolve._conditions import asked_by, holds, value_of
@@ -54,7 +54,7 @@ def resolve(branch_id: str, facts: Facts, lang: str) -> Checklist:
     try:
         branch = load_branch(branch_id)
     except KeyError as error:
-        raise UsageError(f"no checklist {branch_id!r}", hint="see `triage explain checklists`") from error
+        raise UsageError(f"no checklist {branch_id!r}", hint=f"use one of {', '.join(BRANCHES + LISTS)}") from error
     answers: dict[str, Answer] = {}
     steps = []
     for step in branch.steps:
