@@ -1,7 +1,7 @@
 """The contract of a cause: what it must show, what raises it, what lowers it. Data; scored in one place.
 
-A check is one comparison of a number measured around the onset: (signal, statistic) of `triage.facts`, and a few of
-the incident itself (`_measured.py`). True, false, or unknown where the log does not hold the number.
+A check is one comparison of a number measured around the onset: (signal, statistic) of `triage.facts`, and a few
+more of the incident itself (`_measured.py`). True, false, or unknown where the log does not hold the number.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ RULES: Final = (
             (Check("lr-smooth", "lr", "jump_ratio", "<", 1.5),),
         ),
         keys=("eval_loss", "lr"),
-        base=0.55,
-        top=0.6,
+        base=0.6,
+        top=0.64,  # a change of task and a bad batch look alike but for the evaluation
     ),
     CauseRule(
         "eval/pipeline-change",

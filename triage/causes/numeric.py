@@ -12,7 +12,7 @@ LOSS_BAD: Final = Check("loss-nonfinite", "incident", "loss_finite_at_first_nonf
 LOSS_FINE: Final = Check("loss-finite-there", "incident", "loss_finite_at_first_nonfinite", "==", 1)
 GRAD_FIRST: Final = Check("grad-nonfinite-first", "grad_norm", "nonfinite_first", "==", 1)
 HISTORY: Final = Check("finite-history", "incident", "finite_points_before", ">=", 3)
-SUDDEN: Final = Check("no-finite-run-up", "incident", "finite_points_in_incident", "==", 0)
+SUDDEN: Final = Check("no-finite-run-up", "incident", "finite_points_in_incident", "<=", 1)
 NONFINITE: Final = Check("nonfinite", "incident", "is_nonfinite", "==", 1)
 GRAD_QUIET: Final = Check("grad-quiet-before", "grad_norm", "quiet_before", "==", 1)
 LR_JUMPED: Final = Check("lr-jumped", "lr", "jump_ratio", ">=", 1.5)

@@ -16,6 +16,9 @@ PEAK_SHARE: Final = 0.99
 WARMUP_BELOW: Final = 0.9
 """A run that starts below 90 % of its peak lr has a warm-up."""
 
+WARMUP_ROWS: Final = 8
+"""A rise that takes more rows than this must be gradual to be a warm-up: no single row may carry half of it [choice]."""
+
 
 def resume_position(stretch: Stretch) -> int | None:
     """Position of the first row after the last resume mark up to the onset; None without one."""
@@ -33,5 +36,8 @@ def warmup_end(values: Floats, steps: NDArray[np.int64]) -> int | None:
     if values[0] >= WARMUP_BELOW * peak:
         return None
     reached = int(np.argmax(values >= PEAK_SHARE * peak))
+    rise = np.diff(values[: reached + 1])
+    if reached > WARMUP_ROWS and rise.max() > 0.5 * (values[reached] - values[0]):
+        return None  # flat, then a jump: a boundary of the schedule
     is_rising = reached >= len(values) - 2 and values[-1] == peak
     return int(steps[-1]) + 1 if is_rising else int(steps[reached])

@@ -88,6 +88,8 @@ def _decimals(values: NDArray[np.float64]) -> float:
     """Quantum of values written with at most four decimals (Hugging Face rounds so), else 0."""
     import numpy as np
 
+    if not values.size or np.abs(values).max() > 1e9:  # nothing of that size is written with decimals
+        return 0.0
     for places in (2, 3, 4):
         if values.size >= 10 and bool((np.abs(values - np.round(values, places)) < 1e-9).all()):
             return 10.0**-places
