@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from triage.options import Limits
 from triage.readers._flatten import Cuts, clean_name
 from triage.readers._json_text import parse
-from triage.readers._records import EXACT_INTEGER, Columns, Part, column_of, columns_of, stack
+from triage.readers._records import BLANKS, EXACT_INTEGER, Columns, Part, column_of, columns_of, stack
 from triage.readers._wandb_scan import Items, Keys, items_of
 
 if TYPE_CHECKING:
@@ -204,7 +204,9 @@ def _record_of(history: Any, cuts: Cuts) -> dict[str, Any]:
     for item in history.item:
         path = [_text(part) for part in item.nested_key] or [_text(item.key)]
         _put(record, path, _value_of(item, cuts), cuts)
-    if record.get(STEP) is None and history.HasField("step") and history.step.num >= 0:
+    own = record.get(STEP)
+    is_absent = own is None or (isinstance(own, str) and not own.strip(BLANKS))
+    if is_absent and history.HasField("step") and history.step.num >= 0:
         record[STEP] = history.step.num
     return record
 

@@ -75,7 +75,7 @@ def _read_folder(folder: Path, limits: Limits, wanted: Wanted) -> Iterator[Block
     columns, skipped = Columns(wanted, limits.columns), Skipped()
     frame = frame_of_values(values, columns, skipped)
     found = (*notices, *facts.notices(), *skipped.notices(), *columns.notices())
-    yield Block(frame, None, found, {**facts.meta(), "bytes": size})
+    yield Block(frame, facts.name or None, found, {**facts.meta(), "bytes": size})
 
 
 def _on_disk(source: Source, stack: contextlib.ExitStack) -> Path:
