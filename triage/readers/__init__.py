@@ -9,7 +9,7 @@ from typing import BinaryIO, Final
 from triage.errors import TriageError, UnreadableError, UsageError
 from triage.model import Notice, ReadError, RunTable
 from triage.options import Options
-from triage.readers import csv, jsonl, mlflow, parquet, wandb
+from triage.readers import csv, jsonl, mlflow, parquet, tensorboard, wandb
 from triage.readers._contract import Reader, Source, Wanted, everything
 from triage.readers._discover import Candidate, discover
 from triage.readers._gather import Part, collect
@@ -20,6 +20,7 @@ from triage.readers._witness import Record, believed
 READERS: Final[tuple[Reader, ...]] = (
     parquet.READER,
     wandb.READER,
+    tensorboard.READER,
     mlflow.READER,
     *REFUSED,
     jsonl.READER,

@@ -39,6 +39,8 @@ class Source:
             past the limits of `Limits` (decompression bomb) and returns short, with `torn()` true, where a compressed
             file is cut.
         torn: how many packed bytes at the end could not be unpacked (known after reading to the end); 0 = none.
+        together: (folder, source) of all files of the run, this one among them, for formats that write one run into
+            several files at once; folders are relative to that of the run. () = this file is all there is.
     """
 
     path: str
@@ -48,6 +50,7 @@ class Source:
     local: Path | None
     open: Callable[[], BinaryIO]
     torn: Callable[[], int]
+    together: tuple[tuple[str, Source], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
