@@ -191,9 +191,11 @@ def blown_up() -> RunReport:
             skip_steps=(6270, 6350),
             lr_factor=(0.1, 0.33),
             restore=("optimizer", "scheduler"),
-            change_first="lr/too-high",
+            change_first="change-halve-lr",
             replay=(6300, 6310),
-            reasons=("the checkpoint of step 6400 was saved after the onset",),
+            reasons=("before-first-precursor", "state-may-be-poisoned"),
+            lost_steps=320,
+            lost_seconds=12_345.0,
         ),
     )
     columns = {**source().columns, "loss": ColumnInfo("train/loss", 660, 20, 3, 10, 6590, math.nan)}

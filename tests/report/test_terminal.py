@@ -114,6 +114,35 @@ def test_the_window_is_shown_with_its_steps():
     assert "50 个记录点，约 500 步" in shown(reports.recovered(), look=Look("zh"), window=50)
 
 
+def test_how_much_of_the_checklist_is_printed():
+    full = shown(reports.unresolved())
+    assert full.count("experiment:") == 1
+    assert "verify:" in full
+    short = shown(reports.unresolved(), checklist="short")
+    assert "verify:" not in short
+    assert "experiment:" in short
+    none = shown(reports.unresolved(), checklist="none")
+    assert "Checklist" not in none
+    assert "Restart plan" in none
+
+
+def test_a_checklist_that_stands_further_up_is_not_repeated():
+    run = reports.blown_up()
+    text = shown(reports.report(replace(run, diagnoses=run.diagnoses * 2)))
+    assert text.count("Checklist: non-recovering") == 2
+    assert text.count("(as above; what this log answers)") == 1
+    assert text.count("verify:") == 1
+
+
+def test_lines_of_a_step_stay_lines():
+    from triage.model import Checklist, ChecklistStep
+
+    step = ChecklistStep("x", "experiment", "Compare:\n       a    b\n  c    1    2", "unknown")
+    found = reports.diagnosis(checklist=Checklist("single-step", (step,)))
+    text = shown(reports.report(reports.run(diagnoses=(found,))))
+    assert "experiment: Compare:\n              a    b\n         c    1    2\n" in text
+
+
 def test_an_unknown_evidence_id_shows_itself_and_its_numbers():
     from triage.model import Evidence
 

@@ -120,6 +120,12 @@ def test_the_closed_lists_are_complete():
     assert set(texts.ids("exit-codes")) == {str(int(code)) for code in ExitCode}
 
 
+def test_every_change_of_the_restart_plan_has_a_sentence():
+    from triage.advice.restart import CHANGE_FIRST
+
+    assert set(CHANGE_FIRST.values()) - set(texts.ids("restart")) == set()
+
+
 def test_every_row_of_the_decision_table_has_a_sentence():
     from triage.classify import TABLE
 
@@ -136,6 +142,29 @@ def literal_ids(name: str) -> set[str]:
             given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "id")]
             found |= {one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)}
     return found
+
+
+KEBAB = re.compile(r"[a-z]+(-[a-z0-9]+)+")
+
+
+def words_of(node: ast.AST) -> set[str]:
+    """Kebab-case words in a piece of source."""
+    constants = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
+    return {word for word in constants if isinstance(word, str) and KEBAB.fullmatch(word)}
+
+
+def test_every_notice_that_is_built_from_a_table_or_a_counter_has_a_sentence():
+    words: set[str] = set()
+    for path in (SOURCE / "readers").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
+                words |= words_of(node.target.slice)
+            makes = isinstance(node, ast.FunctionDef) and any(
+                isinstance(one, ast.Call) and getattr(one.func, "id", None) == "Notice" for one in ast.walk(node)
+            )
+            words |= words_of(node) if makes else set()
+    encodings = {word for word in words if re.match(r"utf-|latin-", word)}
+    assert words - encodings - set(texts.ids("notices")) == set()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Final
 
 from triage.model import Cause, Checklist, ChecklistStep, Restart
 from triage.report._lines import BLANK, Line, Span, Style, indent, line, listed, pairs, wrap
-from triage.report._numbers import number
+from triage.report._numbers import duration, number
 from triage.report._say import Say, evidence_lines
 from triage.report._width import clean
 from triage.texts import has
@@ -22,17 +22,33 @@ _CAUSE_STYLES: Final[Mapping[str, Style]] = {"likely": "strong", "possible": "pl
 
 
 def advice_lines(
-    say: Say, causes: Sequence[Cause], checklist: Checklist | None, restart: Restart | None, width: int
+    say: Say,
+    causes: Sequence[Cause],
+    checklist: Checklist | None,
+    restart: Restart | None,
+    width: int,
+    *,
+    extent: str = "full",
 ) -> list[Line]:
-    """Causes, checklist and restart plan; what is not there takes no line."""
+    """Causes, checklist and restart plan; what is not there takes no line.
+
+    Args:
+        say: the words.
+        causes: ranked causes.
+        checklist: the branch that fits.
+        restart: the restart plan.
+        width: cells per line.
+        extent: how much of the checklist is printed: full | short (the steps that the log answers, and the first
+            experiment) | again (the steps that the log answers; the rest stands further up) | none.
+    """
     lines: list[Line] = []
     if causes:
         lines += [BLANK, line(say("headings", "causes"), style="strong")]
         for n, cause in enumerate(causes, 1):
             lines += indent(_cause(say, n, cause, width - 2), 2)
-    if checklist is not None and checklist.steps:
-        lines += [BLANK, line(say("headings", "checklist", id=checklist.id), style="strong")]
-        for step in checklist.steps:
+    if checklist is not None and checklist.steps and extent != "none":
+        lines += [BLANK, line(say("headings", f"checklist-{extent}", id=checklist.id), style="strong")]
+        for step in _chosen(checklist, extent):
             lines += indent(_step(say, step, width - 2), 2)
     if restart is not None:
         lines += [BLANK, line(say("headings", "restart"), style="strong")]
@@ -50,9 +66,22 @@ def _cause(say: Say, n: int, cause: Cause, width: int) -> list[Line]:
     return [*wrap(head, width, hanging=3), *indent(evidence_lines(say, cause.evidence, width - 3), 3)]
 
 
+def _chosen(checklist: Checklist, extent: str) -> list[ChecklistStep]:
+    """The steps that are printed."""
+    if extent == "full":
+        return list(checklist.steps)
+    first = next((step for step in checklist.steps if step.kind == "experiment"), None) if extent == "short" else None
+    return [step for step in checklist.steps if step.answer != "unknown" or step is first]
+
+
 def _step(say: Say, step: ChecklistStep, width: int) -> list[Line]:
+    """A step behind its answer; the lines of its text (a small table, a command) stay lines."""
     kind: Span = (say("headings", f"kind-{step.kind}"), "dim")
-    return listed(ANSWERS[step.answer], (kind, (clean(step.text), "plain")), width)
+    first, *others = step.text.split("\n")
+    lines = listed(ANSWERS[step.answer], (kind, (clean(first), "plain")), width)
+    for other in others:
+        lines += indent(wrap(line(clean(other)), width - 2), 2)
+    return lines
 
 
 def _restart(say: Say, plan: Restart, width: int) -> list[Line]:
@@ -67,9 +96,11 @@ def _restart(say: Say, plan: Restart, width: int) -> list[Line]:
     row("poisoned", ", ".join(plan.poisoned_checkpoints), "bad")
     row("skip", None if plan.skip_steps is None else "–".join(map(str, plan.skip_steps)))
     row("lr", None if plan.lr_factor is None else " – ".join(f"×{number(factor)}" for factor in plan.lr_factor))
-    row("restore", ", ".join(plan.restore))
+    row("restore", say("headings", "comma").join(_sentence(say, item) for item in plan.restore))
     row("change", None if plan.change_first is None else _sentence(say, plan.change_first))
     row("replay", ", ".join(map(str, plan.replay)))
+    if plan.lost_steps is not None:
+        row("lost", say("headings", "restart-lost-text", n=plan.lost_steps, time=duration(plan.lost_seconds)))
     lines = pairs(rows, width)
     for reason in plan.reasons:
         lines += listed(("·", "dim"), line(_sentence(say, reason), style="dim"), width)
@@ -77,8 +108,8 @@ def _restart(say: Say, plan: Restart, width: int) -> list[Line]:
 
 
 def _sentence(say: Say, id: str) -> str:  # noqa: A002 - as in texts
-    """A reason or a change is an id with a sentence, a cause, or a sentence already."""
-    for kind, key in (("messages", id), ("causes", f"{id}.name")):
+    """An item of the plan is an id with a sentence, a cause, or a sentence already."""
+    for kind, key in (("restart", id), ("causes", f"{id}.name")):
         if has(kind, key):
             return say(kind, key)
     return clean(id)

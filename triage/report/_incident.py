@@ -31,8 +31,19 @@ MARGIN: Final = 3
 """Blanks before everything that belongs to an incident."""
 
 
-def incident_lines(say: Say, n: int, found: Diagnosis, run: RunReport, width: int) -> list[Line]:
-    """Everything about one incident; `n` is its number in the order of the report."""
+def incident_lines(
+    say: Say, n: int, found: Diagnosis, run: RunReport, width: int, *, extent: str = "full"
+) -> list[Line]:
+    """Everything about one incident.
+
+    Args:
+        say: the words.
+        n: its number in the order of the report.
+        found: the incident.
+        run: its run, for the series.
+        width: cells per line.
+        extent: how much of the checklist is printed (see `advice_lines`).
+    """
     inner = width - MARGIN
     body = pairs(_facts(say, found), inner)
     view = view_of(run.series, found)
@@ -50,7 +61,7 @@ def incident_lines(say: Say, n: int, found: Diagnosis, run: RunReport, width: in
     if len(found.timeline) > 1:
         body += [BLANK, line(say("headings", "timeline"), style="strong")]
         body += indent([_moved(say, point) for point in found.timeline], 2)
-    body += advice_lines(say, found.causes, found.checklist, found.restart, inner)
+    body += advice_lines(say, found.causes, found.checklist, found.restart, inner, extent=extent)
     return [*head_lines(say, n, found, width), *indent(body, MARGIN)]
 
 
@@ -113,8 +124,9 @@ def _facts(say: Say, found: Diagnosis) -> list[tuple[str, Line]]:
     if found.first_mover is not None:
         mover = found.first_mover
         lead = mover.lead_steps
-        kind = "mover-open" if lead is None else "mover-together" if lead == 0 else "mover-lead"
-        text = say("headings", kind, signal=clean(mover.signal), n=lead)
+        is_self = mover.signal == found.signal
+        kind = "self" if is_self else "open" if lead is None else "together" if lead == 0 else "lead"
+        text = say("headings", f"mover-{kind}", signal=clean(mover.signal), n=lead)
         rows.append((say("headings", "first-mover"), line(text)))
     return rows
 

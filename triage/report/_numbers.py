@@ -30,8 +30,8 @@ def number(value: float | None) -> str | None:
     if value == 0:
         return "0"
     if not _FIXED_FROM <= abs(value) < _FIXED_TO:
-        mantissa, _, exponent = f"{value:.3g}".partition("e")
-        return f"{mantissa}e{int(exponent)}" if exponent else mantissa
+        mantissa, _, exponent = f"{value:.2e}".partition("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
     fixed = f"{value:.{digits}f}"
     return fixed.rstrip("0").rstrip(".") if "." in fixed else fixed
@@ -57,7 +57,7 @@ def size(n_bytes: int | None) -> str | None:
         if value < 1000:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.3g} {unit}"
         value /= 1000
-    return f"{value:.3g} TB"
+    return f"{number(float(f'{value:.3g}'))} TB"
 
 
 def moment(seconds: float | None) -> str | None:
@@ -70,3 +70,18 @@ def moment(seconds: float | None) -> str | None:
         return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (OverflowError, OSError, ValueError):  # milliseconds, or a column that is no time at all
         return number(seconds)
+
+
+def duration(seconds: float | None) -> str | None:
+    """A stretch of time in the two units that say most: "3 h 20 min"; None where it is not known."""
+    if seconds is None or not math.isfinite(seconds) or seconds < 0:
+        return None
+    rest = round(seconds)
+    if rest < 1:
+        return f"{number(seconds)} s"
+    parts: list[str] = []
+    for length, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        count, rest = divmod(rest, length)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2])

@@ -23,6 +23,9 @@ VERDICT_STYLES: Final[Mapping[str, Style]] = {
     "undetermined": "warn",
     "unresolved": "bad",
 }
+DECIDES_SHOWN: Final = 3
+"""Causes that a missing metric would decide and that are named; the rest is counted."""
+
 _SEVERITIES: Final[Mapping[str, Span]] = {"error": ("✗", "bad"), "warning": ("!", "warn"), "info": ("·", "dim")}
 
 
@@ -64,8 +67,8 @@ def error_lines(errors: Sequence[ReadError], width: int) -> list[Line]:
     return lines
 
 
-def finding_lines(say: Say, findings: Sequence[Finding], width: int) -> list[Line]:
-    """Each finding with its numbers and its advice; errors first."""
+def finding_lines(say: Say, findings: Sequence[Finding], width: int, *, extent: str) -> list[Line]:
+    """Each finding with its numbers and its advice; errors first. `extent` is that of `advice_lines`."""
     order = list(_SEVERITIES)
     lines: list[Line] = []
     for found in sorted(findings, key=lambda one: order.index(one.severity)):
@@ -79,7 +82,7 @@ def finding_lines(say: Say, findings: Sequence[Finding], width: int) -> list[Lin
             spans.append((" · " + say("findings", f"{found.id}.means"), "plain"))
         lines += listed(_SEVERITIES[found.severity], tuple(spans), width)
         lines += indent(evidence_lines(say, found.evidence, width - 4), 4)
-        lines += indent(advice_lines(say, found.causes, found.checklist, None, width - 4), 4)
+        lines += indent(advice_lines(say, found.causes, found.checklist, None, width - 4, extent=extent), 4)
     return lines
 
 
@@ -97,8 +100,11 @@ def missing_lines(say: Say, missing: Sequence[MissingMetric], width: int) -> lis
     """Each column that would have helped: what it decides and how to log it."""
     lines: list[Line] = []
     for found in missing:
-        decides = ", ".join(_decided(say, name) for name in found.would_decide) or None
-        text = say("headings", "missing-text", decides=decides, how=clean(found.how) if found.how else None)
+        comma = say("headings", "comma")
+        decides = comma.join(_decided(say, name) for name in found.would_decide[:DECIDES_SHOWN]) or None
+        more = len(found.would_decide) - DECIDES_SHOWN
+        how = clean(found.how) if found.how else None
+        text = say("headings", "missing-text", decides=decides, more=more if more > 0 else None, how=how)
         lines += listed(("+", "accent"), ((clean(found.column), "strong"), (text, "plain")), width)
     return lines
 

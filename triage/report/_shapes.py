@@ -129,6 +129,8 @@ RESTART: Final = shape(
     "change_first",
     ("replay", items),
     ("reasons", items),
+    "lost_steps",
+    ("lost_seconds", number),
 )
 NONFINITE_VALUE: Final = shape(model.NonFinite, "signal", "step")
 FIRST_MOVER: Final = shape(model.FirstMover, "signal", "lead_steps")

@@ -52,7 +52,7 @@ def _run(say: Say, run: RunReport, options: Mapping[str, Any], width: int, *, is
     if run.diagnoses:
         lines += [BLANK, *_incidents(say, run, options, width)]
     sections = (
-        ("findings", finding_lines(say, run.findings, width - 2)),
+        ("findings", finding_lines(say, run.findings, width - 2, extent=str(options.get("checklist", "full")))),
         ("questions", _questions(say, run.questions, width - 2)),
         ("not-judged", not_judged_lines(say, run.not_judged, width - 2)),
         ("missing", missing_lines(say, run.missing_metrics, width - 2)),
@@ -71,8 +71,13 @@ def _incidents(say: Say, run: RunReport, options: Mapping[str, Any], width: int)
     lines: list[Line] = []
     if len(ranked) > 1:
         lines += [*_roll_up(say, run, width), BLANK]
+    extent = str(options.get("checklist", "full"))
+    told: set[str] = set()
     for n, found in ranked[:fully]:
-        lines += [*incident_lines(say, n, found, run, width), BLANK]
+        is_told = extent != "none" and found.checklist is not None and found.checklist.id in told
+        lines += [*incident_lines(say, n, found, run, width, extent="again" if is_told else extent), BLANK]
+        if found.checklist is not None:
+            told.add(found.checklist.id)
     rest = ranked[fully : max(fully, LISTED)]
     if rest:
         lines += [line(say("headings", "more-incidents", n=len(rest)), style="strong")]

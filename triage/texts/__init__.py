@@ -33,6 +33,7 @@ KINDS: Final = (
     "headings",
     "messages",
     "notices",
+    "restart",
     "statuses",
     "verdicts",
 )
