@@ -105,7 +105,8 @@ def choose_time(frame: pl.DataFrame, naming: Naming, options: Options) -> str | 
     if "time" in options.mapping:
         return options.mapping["time"]
     for name in naming.candidates.get("time", ()):
-        values = frame[name].drop_nulls().drop_nans().to_numpy()
+        column = frame[name]
+        values = column.filter(column.is_finite()).to_numpy()
         if not len(values):
             continue
         moves = np.diff(values)

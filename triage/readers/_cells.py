@@ -50,7 +50,7 @@ THOUSANDS_DECIMAL_COMMA: Final = r"^[+-]?\d{1,3}(?:[.\u00a0\u202f ]\d{3})+(?:,\d
 _WRAPPER_PATTERNS: Final = tuple(re.compile(pattern) for pattern in WRAPPERS)
 _THOUSANDS: Final = re.compile(THOUSANDS)
 _THOUSANDS_DECIMAL_COMMA: Final = re.compile(THOUSANDS_DECIMAL_COMMA)
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)")
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity)")
 """What float() may be given: it would also take underscores and other digits, which no logger writes."""
 
 

@@ -102,8 +102,9 @@ def is_log_text(source: Source) -> bool:
     text = head_text(source)
     if not text:
         return False
-    shown = sum(char.isprintable() or char in "\r\n\t\b\x1b" for char in text[:4096])
-    if shown < PRINTABLE * len(text[:4096]):
+    sample = text[:4096]
+    shown = sum((char.isprintable() and char != "\ufffd") or char in "\r\n\t\b\x1b" for char in sample)
+    if shown < PRINTABLE * len(sample):
         return False
     return sum(1 for _ in zip(LOG_LINE.finditer(text), range(LOG_LINES), strict=False)) >= LOG_LINES
 

@@ -24,8 +24,9 @@ LATE_ROWS: Final = 64
 LATE_TRAINING_ROWS: Final = 3
 """Most training rows in a burst that counts as out of order: threads swap neighbours, a restart repeats more."""
 
-EPOCH_SHARE: Final = 0.8
-"""Share of the backward jumps that must come with a new epoch for the counter to be one that restarts with it."""
+EPOCH_SHARE: Final = 0.5
+"""Share of the backward jumps that must come with a new epoch for the counter to be one that restarts with it; the others
+are restarts of the job. A counter that does not restart with the epoch has none: going back lowers the epoch too."""
 
 MIN_EPOCHS: Final = 3
 """Equal stretches that make a constant epoch length where no epoch is logged."""
@@ -97,30 +98,37 @@ def place(step: Array, has_loss: Array, loss: Array | None, epoch: Array | None)
     """
     import numpy as np
 
-    back = np.flatnonzero(step[1:] < step[:-1]) + 1
+    back = _back(step)
     if not len(back):
         return Placed(step, np.zeros(len(step), dtype=np.int32), None, ())
-    if _restarts_with_epoch(step, back, epoch) or _has_constant_epoch(step, back, loss):
+    if _restarts_with_epoch(step, has_loss, epoch) or _has_constant_epoch(step, back, loss):
         return _continuous(step, has_loss, epoch)
     return _segments(step, back, has_loss)
 
 
-def _restarts_with_epoch(step: Array, back: Array, epoch: Array | None) -> bool:
-    """Say whether the counter goes back where a new epoch begins."""
+def _back(step: Array) -> Array:
+    """Rows at which the counter has gone back."""
+    import numpy as np
+
+    return np.flatnonzero(step[1:] < step[:-1]) + 1
+
+
+def _restarts_with_epoch(step: Array, has_loss: Array, epoch: Array | None) -> bool:
+    """Say whether the counter of the training rows goes back where a new epoch begins."""
     import numpy as np
 
     if epoch is None:
         return False
-    known = ~np.isnan(epoch)
-    if not known.any():
+    known = np.flatnonzero(~np.isnan(epoch))
+    rows = np.flatnonzero(has_loss) if has_loss.any() else np.arange(len(step))
+    jumps = _back(step[rows])
+    if not len(known) or not len(jumps):
         return False
-    last = np.maximum.accumulate(np.where(known, np.arange(len(epoch)), 0))
-    filled = epoch[last]
-    # The epoch may come in the row after; the first one logged from the jump on counts.
-    following = np.minimum(np.searchsorted(np.flatnonzero(known), back), known.sum() - 1)
-    there = epoch[np.flatnonzero(known)[following]]
-    restarts = (there > filled[back - 1]) & (step[back] <= step[0] + _stride(step))
-    return bool(np.mean(restarts | (there == filled[back - 1])) >= EPOCH_SHARE) and bool(restarts.any())
+    # The epoch may be logged in a row before or after the one that goes back.
+    before = epoch[known[np.maximum(np.searchsorted(known, rows[jumps - 1], side="right") - 1, 0)]]
+    there = epoch[known[np.minimum(np.searchsorted(known, rows[jumps]), len(known) - 1)]]
+    begins = step[rows[jumps]] <= step[rows[0]] + _stride(step[rows])
+    return float(np.mean((there > before) & begins)) >= EPOCH_SHARE
 
 
 def _has_constant_epoch(step: Array, back: Array, loss: Array | None) -> bool:
@@ -169,7 +177,7 @@ def _continuous(step: Array, has_loss: Array, epoch: Array | None) -> Placed:
         owner = np.maximum(trained, 0)
         lags = ~has_loss & (trained >= 0) & (step < step[owner]) & (epoch == epoch[owner])
         step = np.where(lags, step[owner], step)
-    back = np.flatnonzero(step[1:] < step[:-1]) + 1
+    back = _back(step)
     stride = _stride(step)
     offset = np.zeros(len(step), dtype=np.int64)
     segment = np.zeros(len(step), dtype=np.int32)
