@@ -81,14 +81,9 @@ def _options(options: Options | None, settings: dict[str, Any]) -> Options:
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib import metadata
+        from triage._version import version
 
-        try:
-            found = metadata.version("triage-ml")
-        except metadata.PackageNotFoundError:  # run from a source tree that was never installed
-            found = "0+unknown"
-        globals()[name] = found
-        return found
+        return version()
     if name in ("Report", "RunTable"):
         from triage import model
 

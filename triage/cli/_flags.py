@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
+from triage._version import version
+
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        from triage import __version__
-
-        typer.echo(f"triage {__version__}")
+        typer.echo(f"triage {version()}")
         raise typer.Exit
 
 

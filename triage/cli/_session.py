@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SILENCE_S: Final = 5.0
 """How long standard input that nobody named may stay silent; longer than a remote `cat` needs to start [choice]."""
 
+PICKED_SHOWN: Final = 8
+"""Logs that are named where the current directory was searched; the rest is counted."""
+
 NARROWEST: Final = 40
 """Cells; below this nothing can be aligned."""
 
@@ -132,7 +135,10 @@ def judge(command: str, given: Mapping[str, Any], code_of: Callable[[Report], in
     code = report.exit_code if code_of is None else code_of(report)
     report = replace(report, options=shown, exit_code=int(code))
     if not given.get("paths") and stdin is None:
-        remark(settings, "picked", paths=", ".join(run.source.path for run in report.runs) or "–")
+        picked = [run.source.path for run in report.runs]
+        more = len(picked) - PICKED_SHOWN
+        shown_paths = ", ".join(picked[:PICKED_SHOWN]) or "–"
+        remark(settings, "picked", paths=shown_paths, more=more if more > 0 else None)
     emit(renderer.render(report, look), output)
     if renderer.name != RENDERERS[0].name or output not in (None, "-"):
         for error in report.errors:

@@ -172,4 +172,6 @@ def _verdict(say: Say, run: RunReport) -> str:
         return say("verdicts", "recovered.others", incidents=counted(say, "n-incidents", len(run.diagnoses)))
     if run.verdict == "healthy":
         return say("verdicts", "healthy.text", rows=counted(say, "n-rows", run.source.rows))
+    if run.findings:
+        return say("verdicts", "undetermined.findings", findings=", ".join(found.id for found in run.findings))
     return say("verdicts", "undetermined.text")

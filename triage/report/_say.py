@@ -70,9 +70,14 @@ def evidence_lines(say: Say, evidence: Sequence[Evidence], width: int) -> list[L
     """One line per piece of evidence, each behind its mark; what supports first, what is missing last."""
     order = list(MARKS)
     lines: list[Line] = []
+    told: set[tuple[str, str]] = set()
     for found in sorted(evidence, key=lambda one: order.index(one.verdict)):
+        text = evidence_text(say, found)
+        if (found.verdict, text) in told:  # two rules may rest on the same fact
+            continue
+        told.add((found.verdict, text))
         style: Style = "dim" if found.verdict == "missing" else "plain"
-        lines += listed(MARKS[found.verdict], ((evidence_text(say, found), style),), width)
+        lines += listed(MARKS[found.verdict], ((text, style),), width)
     return lines
 
 

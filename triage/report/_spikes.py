@@ -24,8 +24,8 @@ def spikes_lines(say: Say, report: Report, width: int) -> list[Line]:
     if is_many:
         lines += [*overall_lines(say, report, width), BLANK]
     most = int(report.options.get("max_incidents", len(report.runs)))
-    windows = [_window(say, run, report.options, width) for run in report.runs]
-    is_common = len(windows) > 1 and all(one == windows[0] for one in windows)
+    windows = [_window(say, run, report.options, width, is_many=is_many) for run in report.runs]
+    is_common = len(windows) > 1 and bool(windows[0]) and all(one == windows[0] for one in windows)
     if is_common:
         lines += [*windows[0], BLANK]
     for run, window in zip(report.runs, windows, strict=True):
@@ -46,6 +46,9 @@ def spikes_lines(say: Say, report: Report, width: int) -> list[Line]:
     return lines
 
 
-def _window(say: Say, run: RunReport, options: Mapping[str, Any], width: int) -> list[Line]:
+def _window(say: Say, run: RunReport, options: Mapping[str, Any], width: int, *, is_many: bool) -> list[Line]:
+    """The window and its steps; the automatic one is told of a single run only, so that many runs stay readable."""
+    if is_many and options.get("window") is None:
+        return []
     text = window_text(say, run.source, options)
     return wrap(line(say("headings", "window-line", text=text), style="dim"), width - 2)

@@ -124,6 +124,9 @@ def _rate(run: RunReport) -> str | None:
 
 
 def _questions(say: Say, questions: Sequence[Question], width: int) -> list[Line]:
+    """The sorting questions with their answers; nothing where this log answers none of them."""
+    if all(question.answer == "unknown" for question in questions):
+        return []
     lines: list[Line] = []
     for question in questions:
         text = say("headings", f"question-{question.id}")

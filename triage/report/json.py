@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from triage._version import version
 from triage.errors import UnreadableError
 from triage.model import SCHEMA_VERSION, Report, StepView
 from triage.report._contract import Look, Renderer
@@ -116,9 +117,7 @@ def _number(value: float) -> float | str:
 
 
 def _line(body: Mapping[str, Any]) -> str:
-    from triage import __version__
-
-    head = {"schema_version": SCHEMA_VERSION, "tool": {"name": "triage", "version": __version__}}
+    head = {"schema_version": SCHEMA_VERSION, "tool": {"name": "triage", "version": version()}}
     return json.dumps({**head, **body}, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
