@@ -31,6 +31,9 @@ _STRING_OR_BARE: Final = re.compile(
 )
 _WORDS: Final = {"None": "null", "True": "true", "False": "false"}
 OBJECT_START: Final = re.compile(r'\{\s*"')
+_NOT_BLANK: Final = re.compile(r"[^\s]")
+_STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
+_CLOSERS: Final = {"{": "}", "[": "]"}
 _DECODER: Final = json.JSONDecoder(strict=False)
 
 
@@ -114,3 +117,44 @@ def find_objects(text: str) -> list[Found]:
             continue
         found.append((start.start(), position, value))
     return found
+
+
+def parse_all(text: str) -> tuple[list[Any], int]:
+    """All JSON values of a document, one after another, and how many characters at its end are torn off.
+
+    A document that ends in the middle (a killed writer, a full disk) is closed after its last whole item.
+    """
+    try:
+        return [parse_text(text)], 0
+    except ValueError:
+        text = repair(text)
+    values: list[Any] = []
+    position = 0
+    while start := _NOT_BLANK.search(text, position):
+        try:
+            value, position = _DECODER.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            value, end = _closed(text[start.start() :])
+            return values + value, len(text) - start.start() - end
+        values.append(value)
+    return values, 0
+
+
+def _closed(text: str) -> tuple[list[Any], int]:
+    """The beginning of a document up to its last whole item, with what is open closed; [] if nothing can be saved."""
+    stack: list[str] = []
+    end, closing = 0, ""
+    for token in _STRUCTURE.finditer(text):
+        mark = token.group()
+        if mark in _CLOSERS:
+            stack.append(_CLOSERS[mark])
+        elif mark in "}]":
+            if not stack or stack.pop() != mark:
+                break
+            end, closing = token.end(), "".join(reversed(stack))
+        elif mark == "," and stack:
+            end, closing = token.start(), "".join(reversed(stack))
+    try:
+        return ([json.loads(text[:end] + closing, strict=False)], end) if end else ([], 0)
+    except (ValueError, RecursionError):
+        return [], 0

@@ -160,17 +160,22 @@ def _share(objects: list[Found], text: str) -> float:
 def _accepted(text: str, objects: list[Found], number: int, torn: _Torn, *, is_last: bool) -> list[dict[str, Any]]:
     """Those of the objects that are rows; what is left of an opening without end goes to `torn`."""
     torn.text, torn.line, torn.is_tail = "", number, False
-    rows = []
-    ends = [0, *(end for _, end, _ in objects)]
-    starts = [*(start for start, _, _ in objects), len(text)]
+    whole = [found for found in objects if not _is_part(text, found, is_last=is_last)]
+    ends = [0, *(end for _, end, _ in whole)]
+    starts = [*(start for start, _, _ in whole), len(text)]
     for gap_start, gap_end in zip(ends, starts, strict=True):
         if opening := OBJECT_START.search(text, gap_start, gap_end):
             torn.text, torn.is_tail = text[opening.start() : gap_end], gap_end == len(text)
-    for (start, end, value), gap_end in zip(objects, starts[1:], strict=True):
-        if _KEY_BEFORE.search(text, max(0, start - KEY_REACH), start) and (
-            _GOES_ON.match(text, end) or (is_last and end == len(text))
-        ):
-            continue
-        if len(value) >= QUOTED_PAIRS or _HARMLESS.fullmatch(text, end, gap_end):
-            rows.append(value)
-    return rows
+    return [
+        value
+        for (_, end, value), gap_end in zip(whole, starts[1:], strict=True)
+        if len(value) >= QUOTED_PAIRS or _HARMLESS.fullmatch(text, end, gap_end)
+    ]
+
+
+def _is_part(text: str, found: Found, *, is_last: bool) -> bool:
+    """Is this object the value of a key, in an object that is itself torn?"""
+    start, end, _ = found
+    if not _KEY_BEFORE.search(text, max(0, start - KEY_REACH), start):
+        return False
+    return bool(_GOES_ON.match(text, end)) or (is_last and end == len(text))

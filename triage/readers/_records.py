@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from triage.model import Notice
 from triage.readers._cells import number
 from triage.readers._flatten import Cuts, clean_name, flatten
-from triage.schema import COLUMNS
+from triage.schema import builtin_aliases
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,13 +40,11 @@ DENSE_CELLS: Final = 64 << 20
 _INT64_MAX: Final = 2**63 - 1
 _INT64_MIN: Final = -(2**63)
 
-_FIRST_CLASS: Final = frozenset({"iter", "iteration", "global_step", "train_loss", "learning_rate", "gnorm"})
-"""Besides the canonical names: columns that get in past the column limit, as a run cannot be judged without them."""
-
 
 @cache
 def _admitted_past_limit() -> frozenset[str]:
-    return _FIRST_CLASS | {column.name for column in COLUMNS}
+    """Names without which nothing can be judged: the spelled-out ones of the alias table, some hundred."""
+    return frozenset(name for alias in builtin_aliases() for name in (alias.canonical, *alias.exact))
 
 
 @dataclass(slots=True)
