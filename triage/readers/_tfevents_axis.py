@@ -75,7 +75,8 @@ class Track:
         epoch: last epoch of each column that counts epochs.
         main: last step given by any column that has steps.
         held: values not yet passed on.
-        other_axis, on_batch, without_step: values by column name, for the notices.
+        other_axis, on_batch: values by column name that count something else than steps.
+        counted, filled: values without a step, which are counted, or get the step of the value before them.
         late: steps with values that were written behind those of later steps.
     """
 
@@ -93,7 +94,8 @@ class Track:
     held: Placed | None = None
     other_axis: Counter[str] = field(default_factory=Counter)
     on_batch: Counter[str] = field(default_factory=Counter)
-    without_step: Counter[str] = field(default_factory=Counter)
+    counted: Counter[str] = field(default_factory=Counter)
+    filled: Counter[str] = field(default_factory=Counter)
     late: int = 0
 
     def notices(self) -> tuple[Notice, ...]:
@@ -103,7 +105,8 @@ class Track:
             for id_, counts in (
                 ("other-axis", self.other_axis),
                 ("epochs-on-batch-axis", self.on_batch),
-                ("no-global-step", self.without_step),
+                ("no-global-step", self.counted),
+                ("steps-filled-in", self.filled),
             )
             if counts
         ]
@@ -227,9 +230,10 @@ def _without_steps(run: Track, series: Array, step: Array) -> tuple[Array, bool]
     run.moved |= np.bincount(series[step != 0], minlength=len(run.names)) > 0
     stepless = ~run.moved & (run.count > 1)
     if stepless.any() and (lacks := stepless[series]).any():
-        _count(run, run.without_step, series[lacks])
         if not run.moved.any():
+            _count(run, run.counted, series)
             return step, False
+        _count(run, run.filled, series[lacks])
         has = np.flatnonzero(~lacks)
         first = int(step[has[0]]) if len(has) and not run.main else run.main
         last = np.maximum.accumulate(np.where(lacks, -1, np.arange(len(step))))

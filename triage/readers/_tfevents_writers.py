@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 REFUSED: Final = -1
 """Number of a column that is not read."""
 
-Rename = Callable[[str], str]
-
 
 @dataclass(slots=True)
 class EventFile:
@@ -36,20 +34,23 @@ class EventFile:
 
     Attributes:
         source: its bytes.
-        folder: which writer's folder it lies in; files of one folder may follow one another.
+        folder: the folder that it lies in.
         rename: what its tags are called in the run.
         damage, facts: filled while reading.
-        first_wall: time of its first record; 0 where that cannot be read.
         tags: scalar tags in its head.
+        has_series: one of them has several values there.
+        begin, end: time of its first record, and the latest time in its head; 0 where that cannot be read.
     """
 
     source: Source
     folder: str
-    rename: Rename
+    rename: Callable[[str], str] = str
     damage: Damage = field(default_factory=Damage)
     facts: Facts = field(default_factory=Facts)
-    first_wall: float = 0.0
     tags: frozenset[bytes] = frozenset()
+    has_series: bool = False
+    begin: float = 0.0
+    end: float = 0.0
 
 
 @dataclass(slots=True)
@@ -76,17 +77,38 @@ class Names:
         return self.numbers[name]
 
 
-def event_file(source: Source, folder: str, rename: Rename, longest: int) -> EventFile:
+def event_file(folder: str, source: Source, longest: int) -> EventFile:
     """Look at the head of an event file: when it begins and which tags it has."""
-    file = EventFile(source, folder, rename)
-    facts = Facts()
+    file, facts = EventFile(source, folder), Facts()
     for records in read_records(io.BytesIO(source.head), longest, Damage()):
         scalars = read_plain(records, facts)
-        walls = [facts.first_wall] if facts.first_wall is not None else []
-        walls += scalars.wall[:1].tolist()
-        file.first_wall = min(walls, default=0.0)
+        times = _times(scalars).tolist() + ([] if facts.first_wall is None else [facts.first_wall])
+        file.begin, file.end = min(times, default=0.0), max(times, default=0.0)
+        file.has_series = len(scalars.series) > len(set(scalars.series.tolist()))
     file.tags = frozenset(series.tag for series in facts.series)
     return file
+
+
+def side_by_side(files: Sequence[EventFile]) -> list[list[EventFile]]:
+    """Sort the files of a run into workers: several processes that log the same tags into one folder at the same time.
+
+    Returns:
+        One list of files for each worker; everything that only one process writes is with the first.
+    """
+    workers: list[list[EventFile]] = [[]]
+    for chain in chains(files):
+        # A worker beside others logs what they log, in the same folder; anything else is another part of the run.
+        rank = next(
+            (r for r, worker in enumerate(workers) if not any(_rivals(chain[0], other) for other in worker)), -1
+        )
+        if rank < 0:
+            workers.append([])
+        workers[rank] += chain
+    return workers
+
+
+def _rivals(file: EventFile, other: EventFile) -> bool:
+    return file.folder == other.folder and bool(file.tags & other.tags)
 
 
 def merged(files: Sequence[EventFile], names: Names, longest: int) -> Iterator[Scalars]:
@@ -94,27 +116,30 @@ def merged(files: Sequence[EventFile], names: Names, longest: int) -> Iterator[S
 
     Memory: one chunk of each file that is open at the same time.
     """
-    chains = _chains(files)
-    streams = [(chain[0].first_wall, _stretches(chain, names, longest)) for chain in chains]
+    streams = [(chain[0].begin, _stretches(chain, names, longest)) for chain in chains(files)]
     if len(streams) == 1:
         yield from streams[0][1]
         return
     yield from _by_time(streams)
 
 
-def _chains(files: Sequence[EventFile]) -> list[list[EventFile]]:
-    """Files that follow one another: of one folder, with a tag in common (or none to tell by), in order of time."""
-    chains: list[list[EventFile]] = []
-    for file in sorted(files, key=lambda file: file.first_wall):
-        for chain in chains:
-            is_after = chain[0].folder == file.folder
-            known = frozenset().union(*(earlier.tags for earlier in chain))
-            if is_after and (not known or not file.tags or known & file.tags):
-                chain.append(file)
-                break
+def chains(files: Sequence[EventFile]) -> list[list[EventFile]]:
+    """Files that follow one another: of one folder, with a tag in common (or none to tell by), and not at one time."""
+    made: list[list[EventFile]] = []
+    for file in sorted(files, key=lambda file: file.begin):
+        chain = next((chain for chain in made if _follows(file, chain)), None)
+        if chain is None:
+            made.append([file])
         else:
-            chains.append([file])
-    return chains
+            chain.append(file)
+    return made
+
+
+def _follows(file: EventFile, chain: Sequence[EventFile]) -> bool:
+    known = frozenset().union(*(earlier.tags for earlier in chain))
+    if file.folder != chain[0].folder or (known and file.tags and not known & file.tags):
+        return False
+    return file.begin >= chain[-1].end or not file.tags
 
 
 def _stretches(chain: Sequence[EventFile], names: Names, longest: int) -> Iterator[Scalars]:

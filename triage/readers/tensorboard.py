@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from triage.errors import UnreadableError
 from triage.model import Block, Notice
 from triage.options import Limits
 from triage.readers._contract import Reader, Source, Wanted
 from triage.readers._records import Columns
-from triage.readers._tfevents_axis import finish, named, place, track
+from triage.readers._tfevents_axis import Track, finish, named, place, track
 from triage.readers._tfevents_frames import HEADER, first_length
-from triage.readers._tfevents_logdir import rename_for
-from triage.readers._tfevents_rows import STEP, frames
-from triage.readers._tfevents_writers import EventFile, Names, event_file, merged
+from triage.readers._tfevents_logdir import IGNORED, Head, rename_for, runs_of
+from triage.readers._tfevents_rows import STEP, column_name, frames
+from triage.readers._tfevents_writers import EventFile, Names, event_file, merged, side_by_side
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MARK: Final = b"brain.Event:"
 """In the first record of every event file, followed by the version of the format."""
@@ -44,33 +47,70 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source, limits: Limits, wanted: Wanted) -> Iterator[Block]:
-    """Yield a block for every 4 MiB or so, and a last one without rows that says what was left out.
+    """Yield a block for every 4 MiB or so, and for each run a last one without rows that says what was left out.
 
-    Rows have `step`, `wall_time` and a column for every tag that was logged at that step. Files that belong to the same
-    run (`Source.together`) are read with it. Files with nothing but a header yield no rows, which is no error.
+    Rows have `step`, `wall_time` and a column for every tag that was logged at that step. Files that were found with
+    this one (`Source.together`) are read too, as parts of its run or as runs of their own. Files with nothing but a
+    header yield no rows, which is no error.
     """
-    import polars as pl
-
     together = source.together or (("", source),)
-    longest = limits.line_bytes
-    files = [event_file(part, folder, rename_for(folder), longest) for folder, part in together]
-    names = Names(Columns(wanted, limits.columns))
-    run = track(names.names)
-    for scalars in merged(files, names, longest):
-        for placed in place(run, scalars):
-            for frame in frames(placed, names.names):
-                yield Block(frame, meta=_meta(files))
-    for placed in finish(run):
-        for frame in frames(placed, names.names):
-            yield Block(frame, meta=_meta(files))
-    if all(not file.damage.records and file.damage.lost_at == 0 for file in files):
+    files = [event_file(folder, part, limits.line_bytes) for folder, part in together]
+    runs, ignored = _runs(files)
+    for folder, members in runs.items():
+        name = folder if len(runs) > 1 and folder else None
+        yield from _read_run(members, name, ignored, limits, wanted)
+        ignored = ()
+    if all(not file.damage.records and file.damage.lost_at == 0 for members in runs.values() for file in members):
         raise UnreadableError(
             "is named like an event file, but does not begin with a record",
             path=source.path,
             hint="copy the file again; if it was cut at the front, nothing in it can be found",
         )
-    notices = (*_losses(files, longest), *_left_out(files), *run.notices(), *names.columns.notices())
-    yield Block(pl.DataFrame(), None, notices, _meta(files))
+
+
+def _runs(files: Sequence[EventFile]) -> tuple[dict[str, list[EventFile]], tuple[Notice, ...]]:
+    """The files of each run by the folder of the run, and what belongs to none."""
+    heads: dict[str, Head] = {}
+    for file in files:
+        before = heads.get(file.folder, Head(frozenset(), has_series=False))
+        tags = frozenset(column_name(tag) for tag in file.tags)
+        heads[file.folder] = Head(before.tags | tags, before.has_series or file.has_series)
+    run_of = runs_of(heads)
+    runs: dict[str, list[EventFile]] = {}
+    ignored = []
+    for file in files:
+        run = run_of[file.folder]
+        if run is IGNORED:
+            ignored.append(file.source.path)
+            continue
+        file.rename = rename_for(file.folder[len(run) :].lstrip("/"))
+        runs.setdefault(run, []).append(file)
+    return runs, (Notice("hparams-run-ignored", len(ignored), ignored[0]),) if ignored else ()
+
+
+def _read_run(
+    files: Sequence[EventFile], name: str | None, notices: tuple[Notice, ...], limits: Limits, wanted: Wanted
+) -> Iterator[Block]:
+    import polars as pl
+
+    names = Names(Columns(wanted, limits.columns))
+    workers = side_by_side(files)
+    for rank, members in enumerate(workers):
+        run = track(names.names)
+        for frame in _frames(members, run, names, limits):
+            whole = frame.with_columns(pl.lit(rank, pl.Int64).alias("rank")) if len(workers) > 1 else frame
+            yield Block(whole, name, meta=_meta(files))
+        notices += run.notices()
+    notices += (*_losses(files, limits.line_bytes), *_left_out(files), *names.columns.notices())
+    yield Block(pl.DataFrame(), name, notices, _meta(files))
+
+
+def _frames(files: Sequence[EventFile], run: Track, names: Names, limits: Limits) -> Iterator[pl.DataFrame]:
+    for scalars in merged(files, names, limits.line_bytes):
+        for placed in place(run, scalars):
+            yield from frames(placed, names.names)
+    for placed in finish(run):
+        yield from frames(placed, names.names)
 
 
 def _meta(files: Sequence[EventFile]) -> dict[str, Any]:
