@@ -33,7 +33,7 @@ def verdict_lines(say: Say, run: RunReport, width: int, *, is_named: bool) -> li
     """The verdict in one line; with the name of the run where there are several."""
     spans: list[Span] = [(say("verdicts", f"{run.verdict}.word"), VERDICT_STYLES[run.verdict]), ("  ", "plain")]
     if is_named:
-        spans += [(clean(run.run_id), "strong"), (": ", "plain")]
+        spans += [(clean(run.run_id), "strong"), (say("headings", "colon"), "plain")]
     spans.append((_verdict(say, run), "plain"))
     return wrap(tuple(spans), width, hanging=2)
 
@@ -49,7 +49,7 @@ def overall_lines(say: Say, report: Report, width: int) -> list[Line]:
         (
             (say("verdicts", f"{report.verdict}.word"), VERDICT_STYLES[report.verdict]),
             ("  " + say("headings", "all-runs", runs=counted(say, "n-runs", len(report.runs))), "plain"),
-            (", ".join(parts), "plain"),
+            (say("headings", "comma").join(parts), "plain"),
         ),
         width,
         hanging=2,

@@ -47,7 +47,7 @@ def column_line(say: Say, name: str, column: ColumnInfo, rows: int) -> Line:
     if column.source and column.source != name:
         spans.append((f" ← {clean(column.source)}", "plain"))
     if parts:
-        spans.append((" (" + ", ".join(parts) + ")", "bad" if column.nonfinite else "dim"))
+        spans.append((" (" + say("headings", "comma").join(parts) + ")", "bad" if column.nonfinite else "dim"))
     return tuple((text.replace(" ", GLUE), style) for text, style in spans)
 
 

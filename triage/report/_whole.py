@@ -107,7 +107,7 @@ def _roll_up(say: Say, run: RunReport, width: int) -> list[Line]:
     ]
     spans: list[Span] = [
         (counted(say, "n-incidents", len(run.diagnoses)), "strong"),
-        (": " + ", ".join(states), "plain"),
+        (say("headings", "colon") + say("headings", "comma").join(states), "plain"),
     ]
     rate = _rate(run)
     if rate is not None:
