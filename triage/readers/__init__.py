@@ -9,7 +9,7 @@ from typing import BinaryIO, Final
 from triage.errors import TriageError, UnreadableError, UsageError
 from triage.model import Notice, ReadError, RunTable
 from triage.options import Options
-from triage.readers import csv, jsonl, mlflow, parquet, tensorboard, wandb
+from triage.readers import csv, hf_console, hf_state, json_document, jsonl, mlflow, parquet, tensorboard, wandb
 from triage.readers._contract import Reader, Source, Wanted, everything
 from triage.readers._discover import Candidate, discover
 from triage.readers._gather import Part, collect
@@ -23,8 +23,11 @@ READERS: Final[tuple[Reader, ...]] = (
     tensorboard.READER,
     mlflow.READER,
     *REFUSED,
+    hf_state.READER,
+    json_document.READER,
     jsonl.READER,
     csv.READER,
+    hf_console.READER,
     CONSOLE,
 )
 """In sniff order: sure signatures first, free text last. A new reader is one file and one line here."""
@@ -91,6 +94,8 @@ def _joined(candidates: Iterable[Candidate]) -> Candidate:
     """All candidates as one run, in order."""
     members = list(candidates)
     parts = tuple(part for member in members for part in member.parts)
+    if all(part.is_eval for part in parts):
+        parts = tuple(replace(part, is_eval=False) for part in parts)  # a name that they share says nothing
     notices = tuple(notice for member in members for notice in member.notices)
     return Candidate(members[0].name, parts, "", notices)
 
@@ -104,11 +109,7 @@ def _read(candidate: Candidate, options: Options, wanted: Wanted) -> list[RunTab
         source = file.open()
         reader = sniff(source)
         if reader is None:
-            raise UnreadableError(
-                "is in no format that triage knows",
-                path=source.path,
-                hint="give JSON lines, CSV, Parquet, TensorBoard event files, a W&B run, or a trainer state",
-            )
+            raise _unknown(source)
         name = name or reader.name
         shown.append(source.path)
         for run, part in _collect(reader, source, options, wanted, file.rank, is_eval=file.is_eval).items():
@@ -122,6 +123,16 @@ def _read(candidate: Candidate, options: Options, wanted: Wanted) -> list[RunTab
         run_input = RunInput(run or candidate.name, ", ".join(shown), name, parts, candidate.notices)
         tables.append(build(run_input, options))
     return tables
+
+
+def _unknown(source: Source) -> UnreadableError:
+    if not source.head.strip():
+        return UnreadableError("holds nothing but blanks", path=source.path, hint="has the run written anything yet?")
+    return UnreadableError(
+        "is in no format that triage knows",
+        path=source.path,
+        hint="give JSON lines, CSV, Parquet, TensorBoard event files, a W&B run, or a trainer state",
+    )
 
 
 def _collect(

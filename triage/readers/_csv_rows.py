@@ -160,8 +160,12 @@ def _frame(rows: list[list[str | None]], layout: Layout) -> list[pl.DataFrame]:
         if name in layout.keep:
             column = pl.Series(name, cells, dtype=pl.String)
             read = numbers(column, decimal_comma=layout.dialect.decimal_comma)
-            columns.append(column if read.unread else read.values)
+            columns.append(_blank_as_null(column) if read.unread else read.values)
     return [pl.DataFrame(columns)] if columns else []
+
+
+def _blank_as_null(column: pl.Series) -> pl.Series:
+    return column.set(column.str.strip_chars() == "", None)
 
 
 def _count(layout: Layout, kind: str, line: int, count: int = 1) -> None:

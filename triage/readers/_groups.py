@@ -62,10 +62,10 @@ SPLIT_FOLDER: Final = re.compile(r"train(?:ing)?|val|valid|validation|eval|evalu
 CHECKPOINT_STATE: Final = re.compile(r"(?P<run>(?:.*/)?)checkpoint-(?P<step>\d+)/trainer_state\.json")
 """Hugging Face copies the whole history into every checkpoint: the newest copy holds all others."""
 
-EVAL_FILE: Final = re.compile(
-    r"(?:.*[._-])?(?:val|valid|validation|eval|evaluation|test|dev)(?:[._-].*)?", re.IGNORECASE
-)
-"""File or folder names that say evaluation."""
+_EVAL: Final = r"(?:val|valid|validation|eval|evaluation|test|dev)"
+EVAL_FILE: Final = re.compile(rf"(?:.*[._-])?{_EVAL}(?:[._-].*)?", re.IGNORECASE)
+EVAL_FOLDER: Final = re.compile(_EVAL, re.IGNORECASE)
+"""Names that say evaluation: a file's in any part of it, a folder's as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def run_folder(path: Path, root: Path) -> Path:
 
 def is_eval_file(path: Path) -> bool:
     """Say whether the name of a file, or of its folder, says evaluation."""
-    return bool(EVAL_FILE.fullmatch(bare_name(path.name)) or EVAL_FILE.fullmatch(path.parent.name))
+    return bool(EVAL_FILE.fullmatch(bare_name(path.name)) or EVAL_FOLDER.fullmatch(path.parent.name))
 
 
 def _group(members: Sequence[tuple[Path, int | None]], once: str) -> Group:

@@ -25,8 +25,8 @@ LATE_TRAINING_ROWS: Final = 3
 """Most training rows in a burst that counts as out of order: threads swap neighbours, a restart repeats more."""
 
 EPOCH_SHARE: Final = 0.5
-"""Share of the backward jumps that must come with a new epoch for the counter to be one that restarts with it; the others
-are restarts of the job. A counter that does not restart with the epoch has none: going back lowers the epoch too."""
+"""Share of the backward jumps that must come with a new epoch for the counter to be one that restarts with it; the
+others are restarts of the job. A counter that does not restart has none: where it goes back, the epoch does too."""
 
 MIN_EPOCHS: Final = 3
 """Equal stretches that make a constant epoch length where no epoch is logged."""

@@ -14,7 +14,7 @@ from triage.model import Notice, RunTable
 from triage.options import Options
 from triage.readers._axis import SAMPLE_AXIS, Axis, choose_axis, choose_time, in_seconds
 from triage.readers._coalesce import group_starts, merge_all
-from triage.readers._columns import EVAL_NAME, Naming, choose
+from triage.readers._columns import BOOKKEEPING, EVAL_NAME, Naming, choose
 from triage.readers._describe import OWN_COLUMNS, describe, merged, messages
 from triage.readers._gather import NO_NUMBERS, Part, Rows, join
 from triage.readers._inferred import inferred_nan, padding_nan
@@ -96,7 +96,8 @@ def _build(run: RunInput, rows: Rows, options: Options) -> RunTable:
     notices += ignored
     starts = group_starts(line.segment, line.step)
     if ranks is None:
-        whole, conflicts = merge_all(frame, starts, sorted(QUIET))
+        quiet = [name for name in frame.columns if name in QUIET or BOOKKEEPING.fullmatch(name)]
+        whole, conflicts = merge_all(frame, starts, quiet)
     else:
         ranks = ranks if line.order is None else ranks[line.order]
         room = options.limits.columns

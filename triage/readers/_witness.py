@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from triage.model import Notice, RunTable
+from triage.readers._columns import looks_like_loss
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,12 @@ SAME_SHARE: Final = 0.9
 
 CLOSE: Final = 2e-3
 """Relative difference up to which two prints of one loss are equal: consoles keep three or four digits."""
+
+PRINTED_DIGITS: Final = 6
+"""Most significant digits of a loss on a console."""
+
+MOST_SERIES: Final = 50
+"""Most columns of one record in which the loss of another is looked for."""
 
 FEWEST: Final = 2
 """Fewest losses by which two records are compared."""
@@ -65,12 +72,21 @@ def believed(records: Sequence[Record]) -> tuple[list[RunTable], list[RunTable]]
     return tables, left
 
 
-def _worth(table: RunTable) -> tuple[int, bool, int, int]:
-    """How much a record tells: losses, real steps, columns, points."""
+def _worth(table: RunTable) -> tuple[int, bool, bool, int, int]:
+    """How much a record tells: losses, real steps, unrounded losses, columns, evaluations."""
     columns = table.source.columns
     losses = columns["loss"].points if "loss" in columns else 0
     evals = columns["eval_loss"].points if "eval_loss" in columns else 0
-    return losses, table.source.step_unit != "row", len(columns), evals
+    return losses, table.source.step_unit != "row", _is_exact(table), len(columns), evals
+
+
+def _is_exact(table: RunTable) -> bool:
+    """Say whether most losses have more digits than a console prints."""
+    if "loss" not in table.frame.columns:
+        return False
+    loss = table.frame["loss"]
+    finite = loss.filter(loss.is_finite())
+    return bool(len(finite)) and 2 * int((finite != finite.round_sig_figs(PRINTED_DIGITS)).sum()) > len(finite)
 
 
 def _is_copy(record: Record, better: Record) -> bool:
@@ -78,10 +94,9 @@ def _is_copy(record: Record, better: Record) -> bool:
         return False  # several runs of one file are several runs
     if _worth(record.table)[0] == 0 and _says_nothing(record.table):
         return True
-    ours, theirs = _losses(record.table), _losses(better.table)
-    if ours is None or theirs is None or min(len(ours[1]), len(theirs[1])) < FEWEST:
-        return False
-    return _by_step(ours, theirs) or _by_order(ours[1], theirs[1])
+    ours, theirs = _series(record.table), _series(better.table)
+    # The loss of one may stand under another name beside the loss of the other (a mean over the epoch, say).
+    return any(_is_same(ours[0], other) for other in theirs) or any(_is_same(theirs[0], other) for other in ours)
 
 
 def _says_nothing(table: RunTable) -> bool:
@@ -89,13 +104,21 @@ def _says_nothing(table: RunTable) -> bool:
     return table.frame.height < FEWEST
 
 
-def _losses(table: RunTable) -> tuple[Array, Array] | None:
-    """Steps and losses of a table, of its evaluation losses where it has no other."""
-    name = next((n for n in ("loss", "eval_loss") if n in table.frame.columns), None)
-    if name is None:
-        return None
-    rows = table.frame.filter(table.frame[name].is_not_null())
-    return rows["step"].to_numpy(), rows[name].to_numpy()
+def _series(table: RunTable) -> list[tuple[Array, Array]]:
+    """Steps and values of the columns that are losses; the judged one first."""
+    names = [n for n in ("loss", "eval_loss") if n in table.frame.columns]
+    names += [n for n in table.frame.columns if n not in names and looks_like_loss(n)]
+    series = []
+    for name in names[:MOST_SERIES]:
+        rows = table.frame.filter(table.frame[name].is_not_null())
+        series.append((rows["step"].to_numpy(), rows[name].to_numpy()))
+    return series or [(table.frame["step"].to_numpy()[:0],) * 2]
+
+
+def _is_same(ours: tuple[Array, Array], theirs: tuple[Array, Array]) -> bool:
+    if min(len(ours[1]), len(theirs[1])) < FEWEST:
+        return False
+    return _by_step(ours, theirs) or _by_order(ours[1], theirs[1])
 
 
 def _by_step(ours: tuple[Array, Array], theirs: tuple[Array, Array]) -> bool:
