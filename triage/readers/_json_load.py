@@ -15,7 +15,7 @@ from triage.model import Notice
 from triage.options import Limits
 from triage.readers._contract import Source
 from triage.readers._flatten import flatten
-from triage.readers._json_text import parse_all
+from triage.readers._json_text import Parsed, parse_all
 from triage.readers._source import text_stream
 
 
@@ -47,15 +47,17 @@ def load(source: Source) -> Document:
     counts = {"encoding-replaced": decoded.replaced(), "zero-bytes": raw.count(0)}
     raw = raw.replace(b"\0", b"")
     try:
-        values, torn = [orjson.loads(raw)], 0
+        parsed = Parsed([orjson.loads(raw)])
     except orjson.JSONDecodeError:
-        values, torn = parse_all(raw.decode("utf-8", "replace"))
-    if not values:
+        parsed = parse_all(raw.decode("utf-8", "replace"))
+    if not parsed.values:
         raise UnreadableError("looks like JSON but is not", path=source.path, hint="was it written to the end?")
     notices = [Notice(name, count) for name, count in counts.items() if count]
-    if torn:
-        notices.append(Notice("torn-tail", torn, detail={"bytes": torn}))
-    return Document(values, len(raw), tuple(notices))
+    if parsed.torn:
+        notices.append(Notice("torn-tail", parsed.torn, detail={"bytes": parsed.torn}))
+    if not parsed.is_closed:
+        notices.append(Notice("unclosed-document"))
+    return Document(parsed.values, len(raw), tuple(notices))
 
 
 def config_of(config: Mapping[str, Any], limits: Limits) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import pairwise
 from typing import Any, Final
@@ -128,18 +128,15 @@ def _is_numeric(cell: Any) -> bool:
 def _list_of_runs(value: Any, _file_name: str) -> list[Table] | None:
     if not _is_rows(value):
         return None
-    found = [_rows_beside_config(item, "") or _columns(item, "") for item in value]
-    if sum(map(bool, found)) * 2 <= len(value):
+    inner = [table for item in value for table in (_rows_beside_config(item, "") or _columns(item, "") or ())]
+    left_out = len(value) - len(inner)
+    if left_out >= len(inner):
         return None
-    names = _run_names([tables[0].config if tables else {} for tables in found])
-    tables = [
-        Table(inner[0].rows, name, inner[0].config, inner[0].notices, inner[0].meta)
-        for name, inner in zip(names, found, strict=True)
-        if inner
-    ]
-    left_out = sum(not inner for inner in found)
+    names = _run_names([table.config for table in inner])
+    tables = [replace(table, run=name) for name, table in zip(names, inner, strict=True)]
     if left_out:
-        tables[0] = _with_notice(tables[0], Notice("runs-without-rows", left_out))
+        notice = Notice("runs-without-rows", left_out)
+        tables[0] = replace(tables[0], notices=(*tables[0].notices, notice))
     return tables
 
 
@@ -279,7 +276,7 @@ def _runs_by_name(value: Any, _file_name: str) -> list[Table] | None:
     inner = {name: tables for name, run in value.items() if isinstance(run, dict) and (tables := _columns(run, ""))}
     if len(inner) <= 1 or {name.lower() for name in inner} <= SPLITS:
         return None
-    return [Table(t.rows, name, t.config, t.notices, t.meta) for name, tables in inner.items() for t in tables]
+    return [replace(table, run=name) for name, tables in inner.items() for table in tables]
 
 
 def _columns(value: Any, _file_name: str) -> list[Table] | None:
@@ -328,10 +325,6 @@ def _without_series(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {n: _without_series(inner) for n, inner in value.items() if not (_is_rows(inner) or _is_column(inner))}
-
-
-def _with_notice(table: Table, notice: Notice) -> Table:
-    return Table(table.rows, table.run, table.config, (*table.notices, notice), table.meta)
 
 
 SHAPES: Final[tuple[Shape, ...]] = (

@@ -21,7 +21,7 @@ from triage.readers._cells import is_number
 from triage.readers._columns import canonical_wanted
 from triage.readers._contract import Wanted
 from triage.readers._json_shapes import tables_of
-from triage.readers._json_text import find_objects, parse_text
+from triage.readers._json_text import find_objects, parse_all
 
 SHARE_OF_LINES: Final = 0.5
 """Where fewer lines than this hold objects, two objects must have the same keys: a log, not a text that quotes some."""
@@ -33,7 +33,7 @@ NO_TEXT_SHARE: Final = 100
 """One character in so many may be none of a text (a torn sector, a bell); in a binary log one in ten is."""
 
 _NO_TEXT: Final = re.compile("[\x01-\x06\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
-_ROWS: Final = re.compile(r"^\s*\[\s*[\[{]|:\s*\[\s*\{")
+_ROWS: Final = re.compile(r"^\s*\[\s*[\[{]|:\s*\[\s*\{|^\s*\{[^{}]*\}\s*\{")
 _COLUMN: Final = re.compile(rf':\s*\[(?:\s*[^\s\[\]{{}}",]+\s*,){{{TABLE_ROWS}}}')
 _KEYED: Final = re.compile(r':\s*\{\s*"-?\d+"\s*:|"values"\s*:\s*[\[{]')
 _FRACTION: Final = re.compile(r"[:\[,]\s*-?(?:\d+\.\d|\d+[eE]|NaN|Infinity)")
@@ -62,11 +62,9 @@ def kind_of_json(head: str, *, is_whole: bool) -> Literal["lines", "document"] |
 
 def _is_document(text: str, *, is_whole: bool) -> bool:
     if is_whole:
-        try:
-            tables = tables_of(parse_text(text), "")
-        except ValueError:
-            pass
-        else:
+        values = parse_all(text).values
+        if values:
+            tables = tables_of(values[0] if len(values) == 1 else values, "")
             return any(_tells(table.rows) for table in tables)
     has_table = any(pattern.search(text) for pattern in (_ROWS, _COLUMN, _KEYED))
     return has_table and bool(_FRACTION.search(text))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import dataclass
 from typing import Any, Final
 
 MAX_INT_DIGITS: Final = 4_000
@@ -119,13 +120,28 @@ def find_objects(text: str) -> list[Found]:
     return found
 
 
-def parse_all(text: str) -> tuple[list[Any], int]:
-    """All JSON values of a document, one after another, and how many characters at its end are torn off.
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The JSON values of a document.
+
+    Attributes:
+        values: nearly always one; several where documents stand one after another.
+        torn: characters at the end that belong to no whole item.
+        is_closed: it ends where it should.
+    """
+
+    values: list[Any]
+    torn: int = 0
+    is_closed: bool = True
+
+
+def parse_all(text: str) -> Parsed:
+    """All JSON values of a document, one after another.
 
     A document that ends in the middle (a killed writer, a full disk) is closed after its last whole item.
     """
     try:
-        return [parse_text(text)], 0
+        return Parsed([parse_text(text)])
     except ValueError:
         text = repair(text)
     values: list[Any] = []
@@ -134,10 +150,11 @@ def parse_all(text: str) -> tuple[list[Any], int]:
         try:
             value, position = _DECODER.raw_decode(text, start.start())
         except (ValueError, RecursionError):
-            value, end = _closed(text[start.start() :])
-            return values + value, len(text) - start.start() - end
+            rest = text[start.start() :]
+            saved, end = _closed(rest)
+            return Parsed(values + saved, len(rest) - end, is_closed=False)
         values.append(value)
-    return values, 0
+    return Parsed(values)
 
 
 def _closed(text: str) -> tuple[list[Any], int]:
