@@ -14,7 +14,7 @@ NEAR: Final = 0.06
 """A level within 6 % of ln V is at chance: first losses from scratch lie within 10 % (SPIKE_SCIENCE 5); an optimizer
 that only shakes the weights lifts the loss a little above it."""
 START: Final = 0.10
-"""The first loss must be at chance too, within the 10 % of SPIKE_SCIENCE 5: a plateau reached later is another thing."""
+"""The first loss must be at chance too, within the 10 % of SPIKE_SCIENCE 5: a plateau reached later is another case."""
 SHARE: Final = 0.5
 """For at least half of the log, the end included (DESIGN 4)."""
 PROGRESS: Final = 0.05
