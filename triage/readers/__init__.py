@@ -24,8 +24,8 @@ READERS: Final[tuple[Reader, ...]] = (
     mlflow.READER,
     *REFUSED,
     hf_state.READER,
-    json_document.READER,
     jsonl.READER,
+    json_document.READER,
     csv.READER,
     hf_console.READER,
     CONSOLE,
@@ -107,7 +107,7 @@ def _read(candidate: Candidate, options: Options, wanted: Wanted) -> list[RunTab
     name = ""
     for file in candidate.parts:
         source = file.open()
-        reader = sniff(source)
+        reader = file.reader or sniff(source)
         if reader is None:
             raise _unknown(source)
         name = name or reader.name

@@ -12,6 +12,7 @@ import os
 import select
 import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,12 +43,14 @@ class FilePart:
         open: makes the source.
         rank: the worker that wrote it, where its name tells.
         is_eval: its name says evaluation.
+        reader: which reader takes it, where that is known already.
     """
 
     shown: str
     open: Callable[[], Source]
     rank: int | None = None
     is_eval: bool = False
+    reader: Reader | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +228,13 @@ def _below(path: Path, root: Path | None) -> Path:
 def _search(root: Path, options: Options, sniff: Sniff) -> tuple[list[Candidate], list[tuple[str, UnreadableError]]]:
     """Find the runs below a folder: every file that a reader takes, grouped by name."""
     walk = Walk()
-    taken: list[Path] = []
+    taken: dict[Path, Reader] = {}
     faults: list[tuple[str, UnreadableError]] = []
     for path in files_below(root, options.limits.files, walk):
         try:
             # An empty file is one that a run has just made, or never wrote to: no log yet.
-            if path.stat().st_size and sniff(open_path(path, options.limits)) is not None:
-                taken.append(path)
+            if path.stat().st_size and (reader := sniff(open_path(path, options.limits))) is not None:
+                taken[path] = reader
         except UnreadableError as fault:
             faults.append(("", fault))
         except OSError as fault:
@@ -242,12 +245,14 @@ def _search(root: Path, options: Options, sniff: Sniff) -> tuple[list[Candidate]
     if walk.outside:
         notices.append(Notice("links-not-followed", walk.outside, str(root)))
     candidates = []
+    company = Counter(path.parent for path in taken)
     for files in group(taken):
         first = files.paths[0]
-        is_alone = all(path.parent != first.parent or path in files.paths for path in taken)
+        is_alone = company[first.parent] == sum(path.parent == first.parent for path in files.paths)
         name = _name_below(files.top or (first.parent if is_alone or len(files.paths) > 1 else first), root)
         folder = str(run_folder(first, root))
-        candidates.append(Candidate(name, _parts(files, options, root), folder, tuple(notices)))
+        parts = tuple(replace(p, reader=taken[first]) for p in _parts(files, options, root))
+        candidates.append(Candidate(name, parts, folder, tuple(notices)))
         notices = []
     for path in walk.runs:
         part = FilePart(str(path), partial(folder_source, path))

@@ -299,7 +299,8 @@ def _without_text(
     if counts:
         detail = {"columns": ", ".join(counts), "distinct": counts}
         notices.append(Notice("text-columns-dropped", len(counts), None, detail))
-    return frame.drop(name for name in gone if name in frame.columns), notices, config
+    gone = [name for name in gone if name in frame.columns]
+    return frame.drop(gone) if gone else frame, notices, config
 
 
 def _list_notices(parts: Sequence[Part]) -> list[Notice]:

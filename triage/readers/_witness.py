@@ -106,7 +106,7 @@ def _says_nothing(table: RunTable) -> bool:
 
 def _series(table: RunTable) -> list[tuple[Array, Array]]:
     """Steps and values of the columns that are losses; the judged one first."""
-    names = [n for n in ("loss", "eval_loss") if n in table.frame.columns]
+    names: list[str] = [n for n in ("loss", "eval_loss") if n in table.frame.columns]
     names += [n for n in table.frame.columns if n not in names and looks_like_loss(n)]
     series = []
     for name in names[:MOST_SERIES]:
