@@ -34,6 +34,7 @@ from triage.model import (
 )
 from triage.options import Options
 from triage.readers import read_runs
+from triage.readers.context import single, with_batches, with_checkpoints
 from triage.resolve import branch_of, resolve
 from triage.signals import SignalTable, build
 from triage.signals.thin import thin
@@ -57,8 +58,20 @@ def analyze(paths: Sequence[str], options: Options, *, stdin: BinaryIO | None = 
         UsageError: the options do not fit the log (a column mapped twice, an unknown signal).
     """
     result = read_runs(paths, options, stdin=stdin)
-    runs = tuple(judge(table, options) for table in result.runs)
+    runs = tuple(judge(table, options) for table in in_context(result.runs, options))
     return assemble(runs, result.errors, options)
+
+
+def in_context(tables: tuple[RunTable, ...], options: Options) -> tuple[RunTable, ...]:
+    """The runs with what stands beside their log: checkpoints, and columns per batch."""
+
+    def read_one(path: str) -> RunTable:
+        found = read_runs([path], replace(options, mapping={}, join=False))
+        return single(path, found.runs, tuple(e.message for e in found.errors))
+
+    if options.batches is not None and tables:
+        tables = with_batches(tables, options.batches, read_one)
+    return with_checkpoints(tables, options.checkpoints) if options.checkpoints is not None else tables
 
 
 def explain_step(path: str, step: int, options: Options, *, stdin: BinaryIO | None = None) -> StepView:

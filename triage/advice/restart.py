@@ -56,6 +56,8 @@ def plan(signals: SignalTable, d: Diagnosis, checkpoints: Sequence[Checkpoint]) 
     healthy = d.last_healthy_step
     safe = [c for c in checkpoints if healthy is not None and c.step <= healthy]
     poisoned = [c for c in checkpoints if healthy is None or c.step > healthy]
+    if d.status == "superseded":  # what was saved after the bad stretch comes from the attempt that passed it
+        poisoned = [c for c in poisoned if c.step <= d.end_step]
     best = max(safe, key=lambda c: c.step, default=None)
     cause = d.causes[0].id if d.causes else ""
     from_step = best.step if best is not None else healthy

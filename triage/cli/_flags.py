@@ -59,6 +59,17 @@ MaxIncidents = Annotated[
     typer.Option(metavar="N", help="Show at most N incidents in full. Default: 3 in full, 100 in a line each."),
 ]
 Join = Annotated[bool | None, typer.Option("--join", help="All PATHs are one run (train and eval files, ranks).")]
+Checkpoints = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Folder of the saved states; tells which are safe to restart from."),
+]
+CheckpointEvery = Annotated[
+    int | None, typer.Option(metavar="STEPS", help="Steps between saved states, where no folder or log line tells.")
+]
+Batches = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Second file with columns per batch (lengths, tokens), joined by step."),
+]
 Checklist = Annotated[
     str | None, typer.Option(metavar="full|short|none", help="How much of the checklist is printed. Default: full.")
 ]

@@ -20,6 +20,9 @@ def analyze(
     sensitivity: flag.Sensitivity = None,
     max_incidents: flag.MaxIncidents = None,
     join: flag.Join = None,
+    checkpoints: flag.Checkpoints = None,
+    checkpoint_every: flag.CheckpointEvery = None,
+    batches: flag.Batches = None,
     checklist: flag.Checklist = None,
     format: flag.Format = None,  # noqa: A002 - the name of the flag
     output: flag.Output = None,
