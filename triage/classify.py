@@ -27,9 +27,9 @@ from triage.signals.companions import DEPART_Z
 from triage.signals.precursors import last_healthy, stretch_start
 
 SINGLE_POINTS: Final = 3
-"""A single-step excursion has at most 3 logged points (DESIGN 4)."""
+"""A single-step excursion has at most 3 logged points (definitions 5.2)."""
 FIRST_POINTS: Final = 2
-"""First-step NaN: the first non-finite value lies in the first or second logged point (DESIGN 4)."""
+"""First-step NaN: the first non-finite value lies in the first or second logged point (definitions 5.2)."""
 ABRUPT_POINTS: Final = 3
 """An onset is abrupt if the peak, or half of it, is reached within 3 logged points [choice]."""
 CENSORED_NONFINITE: Final = 2
@@ -277,7 +277,7 @@ def _evidence(signals: SignalTable, incident: Incident, row: Row, worst: Event, 
 
 
 def _supersede(signals: SignalTable, diagnoses: list[Diagnosis]) -> list[Diagnosis]:
-    """Mark unresolved incidents whose steps a later segment trained again and passed in health (DESIGN 4)."""
+    """Mark unresolved incidents whose steps a later segment trained again and passed in health (definitions 6)."""
     import numpy as np
 
     out = []

@@ -10,10 +10,10 @@ from triage.model import Event, Incident
 from triage.signals import SignalTable
 
 CLUSTER_GAP: Final = 50
-"""Logged points between excursions that belong together (DESIGN 4)."""
+"""Logged points between excursions that belong together (definitions 5.1)."""
 PERIODIC_COUNT: Final = 4
 PERIODIC_SPREAD: Final = 0.1
-"""Four or more excursions whose gaps vary by less than 10 % are locked to a period (SPIKE_SCIENCE 3.5)."""
+"""Four or more excursions whose gaps vary by less than 10 % are locked to a period (science 3.5)."""
 
 
 def group(signals: SignalTable, events: Sequence[Event]) -> list[Incident]:

@@ -41,7 +41,7 @@ from triage.signals.thin import thin
 from triage.signals.timeline import first_mover, timeline
 
 WITNESSES: Final = frozenset({"loss_scale", "is_skipped", "grad_norm"})
-"""Signals that can be judged without a loss (DESIGN 6, code 4)."""
+"""Signals that can be judged without a loss (definitions 9)."""
 NEIGHBOURS: Final = 4
 """Rows before and after a step that `inspect --at` shows beside it."""
 
@@ -182,7 +182,7 @@ def checkpoints_of(table: RunTable, options: Options) -> tuple[Checkpoint, ...]:
 
 
 def verdict_of(signals: SignalTable, diagnoses: Sequence[Diagnosis], findings: Sequence[Finding]) -> Verdict:
-    """The verdict of a run (DESIGN 4)."""
+    """The verdict of a run (definitions 8)."""
     if any(d.status == "unresolved" for d in diagnoses) or any(f.severity == "error" for f in findings):
         return "unresolved"
     if not can_be_judged(signals):
@@ -207,7 +207,7 @@ def not_judged(signals: SignalTable) -> tuple[NotJudged, ...]:
 
 
 def exit_code(runs: Sequence[RunReport], errors: Sequence[ReadError], options: Options) -> ExitCode:
-    """The exit code of the gate: 3 over 1 over 4 over 0 (DESIGN 6)."""
+    """The exit code of the gate: 3 over 1 over 4 over 0 (definitions 9)."""
     if any(e.exit_code == ExitCode.UNREADABLE for e in errors):
         return ExitCode.UNREADABLE
     if any(fails(run, options.fail_on) for run in runs):

@@ -10,7 +10,7 @@ from triage.model import MissingMetric
 from triage.signals import SignalTable
 
 WORTH: Final = ("loss", "grad_norm", "lr", "update_ratio", "param_norm", "loss_scale", "seq_len", "tokens", "eval_loss")
-"""Columns worth asking for, most telling first (CHECKLISTS, what a log should hold)."""
+"""Columns worth asking for, most telling first (`triage explain what-to-log`)."""
 MIXED: Final = ("fp16", "16-mixed", "float16", "amp")
 
 

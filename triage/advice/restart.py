@@ -10,9 +10,9 @@ from triage.model import Diagnosis, Restart
 from triage.signals import SignalTable
 
 LR_FACTOR: Final = (0.1, 0.33)
-"""A tenth to a third of the learning rate after a restart (CHECKLISTS, non-recovering)."""
+"""A tenth to a third of the learning rate after a restart (science 7.4)."""
 SKIP_LEAST, SKIP_MOST = 200, 500
-"""Batches that others skipped around a spike (PaLM, SPIKE_SCIENCE 7.4)."""
+"""Batches that others skipped around a spike (PaLM, science 7.4)."""
 DATA: Final = "data/"
 NO_LR: Final = ("resume/", "precision/", "numeric/", "objective/", "parallel/", "hardware/", "data/")
 """Causes that a lower learning rate does not touch."""

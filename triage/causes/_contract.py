@@ -23,15 +23,15 @@ OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 }
 
 BASE: Final = 0.5
-"""Score of a cause whose required evidence is there (SPIKE_SCIENCE 7.5)."""
+"""Score of a cause whose required evidence is there (science 7.2)."""
 RAISE: Final = 0.15
 RAISE_MOST: Final = 0.3
 LOWER: Final = 0.2
 CAP_MISSING: Final = 0.5
-"""A missing key signal caps the score (SPIKE_SCIENCE 7.5)."""
+"""A missing key signal caps the score (science 7.2)."""
 CAP_SPARSE: Final = 0.4
 SPARSE: Final = 8
-"""A logging interval above 8 steps caps causes that rest on an order (SPIKE_SCIENCE 7.5)."""
+"""A logging interval above 8 steps caps causes that rest on an order (science 7.2)."""
 RIVAL: Final = 0.6
 """Most that a cause behind the first can score: the numbers that raise it are there for the first one too [choice]."""
 LIKELY: Final = 0.65
@@ -135,7 +135,7 @@ def weigh(rule: CauseRule, measured: Measured, columns: frozenset[str]) -> Cause
 
 
 def confidence(score: float) -> CauseConfidence:
-    """The word for a score (DESIGN 7)."""
+    """The word for a score (definitions 11.1)."""
     return "likely" if score >= LIKELY else "possible" if score >= POSSIBLE else "weak"
 
 

@@ -7,7 +7,7 @@ from triage.causes._contract import CauseRule, Check
 SPIKES = frozenset({"single-step", "consecutive", "non-recovering"})
 
 GRAD_JUMPS: Final = Check("grad-jumped-with-loss", "grad_norm", "ratio_at_onset", ">=", 3.0)
-"""A bad batch moves the gradient 13 to 137 x in the same step, quiet ones at most 1.6 x (SPIKE_SCIENCE 4.1)."""
+"""A bad batch moves the gradient 13 to 137 x in the same step, quiet ones at most 1.6 x (science 4.1)."""
 GRAD_QUIET: Final = Check("grad-quiet-before", "grad_norm", "quiet_before", "==", 1)
 UPDATE_QUIET: Final = Check("update-quiet-before", "update_ratio", "quiet_before", "==", 1)
 ABRUPT: Final = Check("abrupt-onset", "incident", "is_abrupt", "==", 1)
@@ -20,7 +20,7 @@ LONG_SEQUENCE: Final = Check("seq-len-outlier", "seq_len", "ratio_at_onset", ">=
 MANY_TOKENS: Final = Check("tokens-outlier", "tokens", "ratio_at_onset", ">=", 1.5)
 """Half as much again as the level: an unusual batch (checklist single-step)."""
 LONG_HISTORY: Final = Check("history-before", "loss", "points_before", ">=", 32)
-"""A window of points: before that the weights still move fast, and any row may jump (SPIKE_SCIENCE 8)."""
+"""A window of points: before that the weights still move fast, and any row may jump (science 8)."""
 UPDATE_LED: Final = Check("update-led", "update_ratio", "lead_steps", ">=", 1)
 GRAD_LED: Final = Check("grad-led", "grad_norm", "lead_steps", ">=", 1)
 SCALE_HALVED: Final = Check("scale-halved", "loss_scale", "halvings_100", ">=", 4)
@@ -29,9 +29,9 @@ STAYS: Final = Check("stays-high", "incident", "is_open", "==", 1)
 SETTLED: Final = Check("recovered", "incident", "is_open", "==", 0)
 EVALS_WORSE: Final = Check("worse-evaluations", "eval_loss", "worse_evals", ">=", 3)
 YOUNG: Final = Check("early-in-the-log", "incident", "onset_point", "<=", 40)
-"""In the first tens of rows weights move fast and any of them may jump (SPIKE_SCIENCE 8: the first 50 to 100 steps)."""
+"""In the first tens of rows weights move fast and any of them may jump (science 8: the first 50 to 100 steps)."""
 U_JUMPED: Final = Check("update-outran-grad", "u_over_lr", "excess_over_grad", ">=", 1.5)
-"""A bad batch never moves the update by more than the gradient: 1 x under SGD, less under Adam (SPIKE_SCIENCE 4.1)."""
+"""A bad batch never moves the update by more than the gradient: 1 x under SGD, less under Adam (science 4.1)."""
 
 RULES: Final = (
     CauseRule(

@@ -9,7 +9,7 @@ TROUBLE = frozenset({"single-step", "consecutive", "non-recovering", "first-step
 LED: Final = Check("grad-led", "grad_norm", "lead_steps", ">=", 1)
 BEFORE: Final = Check("grad-high-before", "grad_norm", "quiet_before", "==", 0)
 TENFOLD: Final = Check("grad-tenfold", "grad_norm", "most_ratio", ">=", 10.0)
-"""Ten times the median between four steps before the onset and the onset (SPIKE_SCIENCE 4.3, cause 4)."""
+"""Ten times the median between four steps before the onset and the onset (science 4.3, cause 4)."""
 TENFOLD_BEFORE: Final = Check("grad-tenfold-before", "grad_norm", "peak_before_ratio", ">=", 3.0)
 NOT_CLIPPED: Final = Check("clipping-off", "clip_coef", "is_configured", "==", 0)
 NEVER_CLIPPED: Final = Check("never-clipped", "clip_coef", "clip_share", "==", 0)

@@ -10,20 +10,20 @@ TROUBLE = frozenset({"consecutive", "non-recovering", "first-step-nan", "grad-no
 AT_PEAK: Final = Check("lr-at-peak-or-warmup", "lr", "at_peak_or_warmup", "==", 1)
 IN_WARMUP: Final = Check("lr-in-warmup", "lr", "in_warmup", "==", 1)
 JUMPED_UP: Final = Check("lr-jumped", "lr", "jump_ratio", ">=", 1.5)
-"""A step of 1.5 x or more within eight rows before the onset (SPIKE_SCIENCE 7.3)."""
+"""A step of 1.5 x or more within eight rows before the onset (science 7.3)."""
 JUMPED_LATE: Final = Check("lr-jumped", "lr", "jump_past_warmup", ">=", 1.5)
 SMOOTH: Final = Check("lr-smooth", "lr", "jump_ratio", "<", 1.5)
 PAST_WARMUP: Final = Check("past-warmup", "lr", "in_warmup", "==", 0)
 HISTORY: Final = Check("history-before", "incident", "onset_point", ">=", 20)
 WITHIN_THREE: Final = Check("within-three-warmups", "lr", "over_warmup", "<=", 3.0)
-"""The first three warm-up lengths are the unstable stretch (SPIKE_SCIENCE 4.3, cause 2)."""
+"""The first three warm-up lengths are the unstable stretch (science 4.3, cause 2)."""
 SLOW: Final = Check("slow-onset", "incident", "is_abrupt", "==", 0)
 GRAD_BEFORE: Final = Check("grad-high-before", "grad_norm", "quiet_before", "==", 0)
 UPDATE_FOLLOWS: Final = Check("update-rose-with-lr", "update_ratio", "across_ratio", ">=", 1.5)
 UPDATE_LARGE: Final = Check("update-too-large", "update_ratio", "value_at_onset", ">=", 1e-2)
-"""More than 1 % of the weights in one step (SPIKE_SCIENCE 5)."""
+"""More than 1 % of the weights in one step (science 5)."""
 LR_TINY: Final = Check("lr-tiny", "lr", "value_at_onset", "<=", 1e-6)
-"""At 1e-6 or less no learning rate blows up a model (reports, LR as a witness)."""
+"""At 1e-6 or less no learning rate blows up a model [choice: a tenth of the least rate that full fine-tuning starts from]."""
 AFTER_RESUME: Final = Check("resume-just-before", "run", "resume_within_20", "==", 1)
 EARLY: Final = Check("early-in-the-log", "incident", "onset_point", "<=", 60)
 GREW: Final = Check("grew-over-points", "incident", "finite_points_in_incident", ">=", 2)

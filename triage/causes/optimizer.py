@@ -14,7 +14,7 @@ UPDATE_LED: Final = Check("update-led", "update_ratio", "lead_steps", ">=", 1)
 U_LED: Final = Check("u-over-lr-led", "u_over_lr", "lead_steps", ">=", 1)
 GRAD_LED: Final = Check("grad-led", "grad_norm", "lead_steps", ">=", 1)
 U_HIGH: Final = Check("u-over-lr-high", "u_over_lr", "peak_before_ratio", ">=", 1.5)
-"""1.5 x is strong at beta2 <= 0.95, 2 x at 0.98 and above (SPIKE_SCIENCE 5)."""
+"""1.5 x is strong at beta2 <= 0.95, 2 x at 0.98 and above (science 5)."""
 WEIGHTS_SHRANK: Final = Check("weights-shrank", "param_norm", "across_ratio", "<=", 0.85)
 """A relative update that grows because the weights shrink says nothing about the second moment."""
 

@@ -10,7 +10,7 @@ NEAR: Final = Check("resume-just-before", "run", "resume_within_20", "==", 1)
 MARK: Final = Check("resume-mark", "run", "has_resume", "==", 1)
 FINDING: Final = Check("resume-mark", "run", "resume-discontinuity", "==", 1)
 U_JUMPED: Final = Check("u-over-lr-jumped", "u_over_lr", "resume_ratio", ">=", 2.0)
-"""An emptied Adam state moves 4.4, 3.1, 2.5 ... x its steady level, back in 10 to 20 steps (SPIKE_SCIENCE 4.2)."""
+"""An emptied Adam state moves 4.4, 3.1, 2.5 ... x its steady level, back in 10 to 20 steps (science 4.2)."""
 U_SPIKED: Final = Check("u-over-lr-jumped", "u_over_lr", "ratio_at_onset", ">=", 3.0)
 U_BEFORE: Final = Check("u-over-lr-jumped", "u_over_lr", "peak_before_ratio", ">=", 3.0)
 U_OUTRAN: Final = Check("update-outran-grad", "u_over_lr", "excess_over_grad", ">=", 1.5)

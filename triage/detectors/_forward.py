@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 CALM, EVENT = 0, 1
 BRIDGE: Final = 2
-"""Rows in band that the walk back to the onset may pass over (DESIGN 4)."""
+"""Rows in band that the walk back to the onset may pass over (definitions 4.1)."""
 EARLY_REFERENCE: Final = 5
-"""The early rule compares with the larger of the first loss and the median of the last 5 (DESIGN 4)."""
+"""The early rule compares with the larger of the first loss and the median of the last 5 (definitions 3)."""
 EARLY_ALONE: Final = math.log(4)
-"""Below 20 rows a single row opens only at 4 x the reference; 2 x needs the next row as well (DESIGN 4)."""
+"""Below 20 rows a single row opens only at 4 x the reference; 2 x needs the next row as well (definitions 3)."""
 EARLY_SCALE: Final = 0.05
-"""Least noise assumed below 20 rows, nats: the lower end of small-batch noise (SPIKE_SCIENCE 5)."""
+"""Least noise assumed below 20 rows, nats: the lower end of small-batch noise (science 5)."""
 RETURN_ROWS: Final = 64
 """A rise within 64 rows of the end of the repeated steps may be the return from memorised data [half a window]."""
 RETURN_CHECK: Final = 8
@@ -143,7 +143,7 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
 
 
 def _is_return(ahead: Array, before: Frozen) -> bool:
-    """Do the next rows only return to the level that held before the resume (SPIKE_SCIENCE 2, repeated data)?"""
+    """Do the next rows only return to the level that held before the resume (science 2, repeated data)?"""
     import numpy as np
 
     near = ahead[:RETURN_CHECK]

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SECOND_BEFORE, SECOND_AFTER = 8, 2
-"""A second signal counts from 8 points before to 2 after (StableAdamW's 1 to 8 steps; SPIKE_SCIENCE 3.3)."""
+"""A second signal counts from 8 points before to 2 after (StableAdamW's 1 to 8 steps; science 3.3)."""
 
 GAP_FACTOR: Final = 3.0
 GAP_ROWS: Final = 8
-"""A lasting change of the median step gap by 3 x restarts the window (DESIGN 4); the median is of 8 gaps."""
+"""A lasting change of the median step gap by 3 x restarts the window (definitions 3); the median is of 8 gaps."""
 
 SENSITIVITY: Final = {"low": 1.5, "normal": 1.0, "high": 0.75}
 """Factors on the thresholds of z [choice: 1.5 x silences all but gross events, 0.75 brings z_open to 4.5]."""

@@ -1,4 +1,4 @@
-"""Following an open event to its recovery or its deadline (definitions: DESIGN 4; reasons: SPIKE_SCIENCE 6, 11)."""
+"""Following an open event to its recovery or its deadline (definitions: definitions 4; reasons: science 6, 10)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 RISE_ROWS: Final = 16
-"""A rising trend is extended by at most 16 rows; a falling one never (SPIKE_SCIENCE 11: the largest single effect)."""
+"""A rising trend is extended by at most 16 rows; a falling one never (science 10: the largest single effect)."""
 BAND_NOISE: Final = 1.0
 BAND_LEAST: Final = 0.003
-"""Back in band: the median lies at most 1.0 noise, or 0.3 %, above the level (SPIKE_SCIENCE 6)."""
+"""Back in band: the median lies at most 1.0 noise, or 0.3 %, above the level (science 6)."""
 CONFIRM_LEAST: Final = 5
 CONFIRM_MOST: Final = 64
 CONFIRM_PER_WIDTH: Final = 3
-"""Rows that must stay in band: three times the width of the event, 5 to 64 (DESIGN 4)."""
+"""Rows that must stay in band: three times the width of the event, 5 to 64 (definitions 4.3)."""
 CONFIRM_CUT: Final = 3
-"""At the end of the log, 3 rows in band are enough for a recovery with low confidence (DESIGN 4)."""
+"""At the end of the log, 3 rows in band are enough for a recovery with low confidence (definitions 4.3)."""
 DEADLINE_LEAST, DEADLINE_SHARE, DEADLINE_MOST = 200, 0.25, 500
-"""Rows from the peak by which an event must have recovered (DESIGN 4)."""
+"""Rows from the peak by which an event must have recovered (definitions 4.4)."""
 
 
 def deadline(points: int) -> int:

@@ -1,4 +1,4 @@
-"""The opening rules: when a row, or a stretch of rows, leaves its band. One visible table (SPIKE_SCIENCE 3.3 and 11).
+"""The opening rules: when a row, or a stretch of rows, leaves its band. One visible table (science 3.3 and 10).
 
 Effects (`effect`) are in nats in log space and in units of 5 x the noise of first differences in raw space; `z` is the
 excess over the baseline in units of the run's own noise.
@@ -43,7 +43,7 @@ MEDIAN_SE: Final = 1.2533
 WITNESS_Z: Final = 3.0
 WITNESS_EFFECT: Final = DOUBLED
 """A point out of band that doubles the level, beats the record and has a second witness: two signals at 3 and 6 noises
-are as rare as one at 7 (SPIKE_SCIENCE 3.2: 5/5 in two signals gives 0.6 per 10,000)."""
+are as rare as one at 7 (science 3.2: 5/5 in two signals gives 0.6 per 10,000)."""
 LEVEL_RECORD: Final = 2.0
 """... and must beat the record, by more the fewer rows carry it: 1 x for 4 rows, 0.5 x for 16 (record x 2 / sqrt k)."""
 LEVEL_SE_WITNESS: Final = 5.0
@@ -52,7 +52,7 @@ TOWER_EFFECT: Final = 2 * DOUBLED
 """Below 100 accepted rows, four times the largest of the last 16 needs no noise estimate: on a steep decay with few
 points the noise of the trend measures nothing (lognormal noise of sd 0.7 does so once in some 10,000 rows)."""
 BAND_Z: Final = 3.0
-"""A row with z >= 3 is out of band (DESIGN 4)."""
+"""A row with z >= 3 is out of band (definitions 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def level_candidates(past: Accepted, stretch: Stretch) -> list[tuple[int, int]]:
 
 
 def level_holds(past: Accepted, stretch: Stretch, row: int, k: int) -> bool:
-    """Does the shift at `row` also stand when the noise is corrected for autocorrelation (SPIKE_SCIENCE 11)?"""
+    """Does the shift at `row` also stand when the noise is corrected for autocorrelation (science 3.5)?"""
     import numpy as np
 
     x = np.concatenate([past.x[-k:], stretch.x[: row + 1]])[-k:]

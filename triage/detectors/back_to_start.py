@@ -1,4 +1,4 @@
-"""Back to the start: the end of the log lies where training began, after it had been well below (SPIKE_SCIENCE 11)."""
+"""Back to the start: the end of the log lies where training began, after it had been well below (science 10)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LOW: Final = 0.7
-"""The loss had been below 0.7 x the first loss (DESIGN 4)."""
+"""The loss had been below 0.7 x the first loss (definitions 4.6)."""
 BACK_LEAST, BACK_MOST = 0.9, 1.5
-"""... and its tail lies within 0.9 to 1.5 x the first loss (DESIGN 4)."""
+"""... and its tail lies within 0.9 to 1.5 x the first loss (definitions 4.6)."""
 LOW_SE: Final = 6.0
 """... by six standard errors of a median of five, so that a noisy log has not been low by chance."""
 TAIL_SHARE: Final = 0.05

@@ -31,7 +31,7 @@ WANDER: Final = 6.0
 MEDIAN_SE: Final = 1.2533
 """Standard error of a median over that of a mean."""
 BEYOND_START: Final = 1.5
-"""Upper end of what counts as back at the start (DESIGN 4)."""
+"""Upper end of what counts as back at the start (definitions 4.6)."""
 LASTING: Final = 4
 """Blocks above the best level, the last included, each of them: a rise that has lasted an eighth of the log."""
 

@@ -86,7 +86,7 @@ def heavy_tail(points: Points, trace: Trace) -> frozenset[int]:
     """Numbers of the excursions that are this run's ordinary noise: lone points, matched by outliers downward.
 
     Loss cannot spike downward, so the lower tail measures how heavy the noise is: more than three lone points without a
-    second signal, and at least a third as many equally large downward ones (SPIKE_SCIENCE 3.3).
+    second signal, and at least a third as many equally large downward ones (science 3.3).
     """
     import numpy as np
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 STAYS: Final = 5
 """Logged points in a row, up to the end, that make a non-finite gradient more than a skipped step: a scale search of
-fp16 halves from 2^16 to a working scale within a few rows (SPIKE_SCIENCE 5, 8)."""
+fp16 halves from 2^16 to a working scale within a few rows (science 5, 8)."""
 
 WATCHED: Final = ("grad_norm",)
 

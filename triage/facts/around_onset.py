@@ -14,7 +14,7 @@ ONSET_ROWS: Final = 3
 """A sparse column's value at the onset may stand on one of the two rows after it (other values of the same step)."""
 
 LOOK_BACK_STEPS: Final = 200
-"""A precursor is one unbroken stretch of at most 200 steps up to the onset (DESIGN 4)."""
+"""A precursor is one unbroken stretch of at most 200 steps up to the onset (definitions 4.5)."""
 
 QUIET_LEAST: Final = 3
 """Fewer points than this just before the onset cannot show that a signal was quiet."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from triage.facts._stretch import Positions
 
 NEAR_STEPS: Final = 20
-"""A resume explains what begins within 20 steps after it (SPIKE_SCIENCE 7.3)."""
+"""A resume explains what begins within 20 steps after it (science 7.3)."""
 
 SIDES: Final[Mapping[str, tuple[int, int]]] = {
     # signal: finite values before and after the mark whose medians are compared

@@ -12,7 +12,7 @@ HALVING: Final = 0.75
 """A fall below three quarters is a halving: scales move by powers of two, exports may round."""
 
 SEARCH_STEPS: Final = 50
-"""The first steps of a run are the scaler's search for a scale, not a collapse (SPIKE_SCIENCE 7.3)."""
+"""The first steps of a run are the scaler's search for a scale, not a collapse (science 7.3)."""
 
 COLLAPSE_STEPS: Final = 100
 SINK_STEPS: Final = 2_000

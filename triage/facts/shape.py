@@ -22,14 +22,14 @@ PERIODS_LEAST: Final = 4
 EVEN_GAPS: Final = 0.1
 PHASE_BIN, PHASE_SHARE = 0.05, 0.75
 """Four excursions make a period: gaps with a coefficient of variation below 0.1, or three quarters of the onsets in one
-bin of 5 % of the epoch (SPIKE_SCIENCE 3.5)."""
+bin of 5 % of the epoch (science 3.5)."""
 
 LATE_LEAST: Final = 4
 LATE_SHARE: Final = 10
 """Late change compares a tenth of the values at the middle with the last tenth."""
 
 WORSE_BY: Final = 0.01
-"""An evaluation is worse if it lies 1 % off the best before it (SPIKE_SCIENCE 7.3)."""
+"""An evaluation is worse if it lies 1 % off the best before it (science 7.3)."""
 
 BESIDE: Final = 5
 """Training values before the first evaluation that its loss is compared with."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 KNOWN_COUNTS: Final = (10, 100, 1000, 32000, 32768, 50257, 50304, 50432, 100277, 128256, 151936, 152064, 250880)
-"""Class counts of common image sets and vocabularies of common tokenizers (SPIKE_SCIENCE 4.3)."""
+"""Class counts of common image sets and vocabularies of common tokenizers (science 4.3)."""
 
 VOCABULARY_KEYS: Final = ("vocab_size", "padded_vocab_size", "num_classes", "num_labels", "n_classes")
 ACCUMULATION_KEYS: Final = (

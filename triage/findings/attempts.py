@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 LR_SAME: Final = 1.02
 """The learning rate of one step in two attempts may differ by rounding, not by 2 %."""
 JUMP: Final = {"lr": 1.5, "u_over_lr": 3.0, "loss_scale": 3.9}
-"""Ratios across a resume that are no continuation: an lr step of 1.5 x (SPIKE_SCIENCE 7.3), an update of 3 x at one lr
-(a full optimizer reset gives 4.4 x, SPIKE_SCIENCE 4.2), two doublings of the loss scale."""
+"""Ratios across a resume that are no continuation: an lr step of 1.5 x (science 7.3), an update of 3 x at one lr
+(a full optimizer reset gives 4.4 x, science 4.2), two doublings of the loss scale."""
 AROUND: Final = 5
 """Logged points before and after the mark whose medians are compared."""
 

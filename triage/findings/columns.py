@@ -17,9 +17,9 @@ WATCHED_ELSEWHERE: Final = frozenset(
 MOST_COLUMNS: Final = 5
 RANK_SPREAD: Final = 10.0
 RANK_POINTS: Final = 20
-"""Ranks disagree where their spread is ten times its own median for 20 points (SPIKE_SCIENCE 7.3)."""
+"""Ranks disagree where their spread is ten times its own median for 20 points (science 7.3)."""
 INTEGER: Final = 0.05
-"""A ratio within 5 % of the accumulation count; first losses lie within 10 % of ln V (SPIKE_SCIENCE 4.3, cause 21)."""
+"""A ratio within 5 % of the accumulation count; first losses lie within 10 % of ln V (science 4.3, cause 21)."""
 
 
 def nonfinite(context: Context) -> Iterable[Found]:

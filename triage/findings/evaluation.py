@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WORSE: Final = 3
-"""Evaluations in a row that are worse than the best (SPIKE_SCIENCE 7.3)."""
+"""Evaluations in a row that are worse than the best (science 7.3)."""
 WORSE_LEAST: Final = 0.01
 WORSE_SE: Final = 3.0
-"""... by more than 1 % and 3 standard errors (SPIKE_SCIENCE 7.3)."""
+"""... by more than 1 % and 3 standard errors (science 7.3)."""
 CLIFF: Final = 1.5
 """From one evaluation to the next 1.5 x, and not back: a change that no noise of an evaluation set makes
-(InternEvo's ratio for a training loss, SPIKE_SCIENCE 1)."""
+(InternEvo's ratio for a training loss, science 1)."""
 STAYS: Final = 1.25
 """... whose later evaluations stay at least half of that rise above the one before it."""
 MOVED: Final = 0.2

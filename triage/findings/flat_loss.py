@@ -11,12 +11,12 @@ from triage.model import Evidence
 
 LEAST_POINTS: Final = 50
 NEAR: Final = 0.06
-"""A level within 6 % of ln V is at chance: first losses from scratch lie within 10 % (SPIKE_SCIENCE 5); an optimizer
+"""A level within 6 % of ln V is at chance: first losses from scratch lie within 10 % (science 5); an optimizer
 that only shakes the weights lifts the loss a little above it."""
 START: Final = 0.10
-"""The first loss must be at chance too, within the 10 % of SPIKE_SCIENCE 5: a plateau reached later is another case."""
+"""The first loss must be at chance too, within the 10 % of science 5: a plateau reached later is another case."""
 SHARE: Final = 0.5
-"""For at least half of the log, the end included (DESIGN 4)."""
+"""For at least half of the log, the end included (definitions 7)."""
 PROGRESS: Final = 0.05
 """A run whose best level is 5 % below its first has learned something."""
 

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 EXPLODED: Final = 10.0
-"""Ten times the median before (SPIKE_SCIENCE 4.3, cause 4; runmedic's and trainproof's factor)."""
+"""Ten times the median before (science 4.3, cause 4; runmedic's and trainproof's factor)."""
 EXPLODED_POINTS: Final = 32
 """... for the last 32 logged points, reached within as many: a norm that grows tenfold over a run is no explosion."""
 CLIPPED_SHARE: Final = 0.9
-"""Clipping at nearly every step after warm-up; more than half is extreme (SPIKE_SCIENCE 5), but small models with
+"""Clipping at nearly every step after warm-up; more than half is extreme (science 5), but small models with
 a default clip of 1.0 live there in health, so the finding waits for 90 % [choice]."""
 WARMUP_SHARE: Final = 0.2
-"""The first fifth is left out: nearly every step is clipped there in health (SPIKE_SCIENCE 5)."""
+"""The first fifth is left out: nearly every step is clipped there in health (science 5)."""
 LEAST_POINTS: Final = 100
 CLIP_KEYS: Final = (
     "max_grad_norm",
@@ -58,7 +58,7 @@ def explosion(context: Context) -> Iterable[Found]:
 
 
 def _is_scaled(context: Context) -> bool:
-    """Does the norm move with the loss scale, so that it was logged before unscaling (SPIKE_SCIENCE 7.1)?"""
+    """Does the norm move with the loss scale, so that it was logged before unscaling (science 7.1)?"""
     import numpy as np
 
     signals = context.signals

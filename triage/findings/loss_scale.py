@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SEARCH_STEPS: Final = 50
-"""The scale search at the start is no collapse (SPIKE_SCIENCE 7.3: not in the first 50 steps)."""
+"""The scale search at the start is no collapse (science 7.3: not in the first 50 steps)."""
 HALVINGS: Final = 4
 HALVINGS_STEPS: Final = 100
-"""Four halvings within 100 steps (SPIKE_SCIENCE 4.3, cause 11); healthy runs have one or two per 1,000 to 2,000."""
+"""Four halvings within 100 steps (science 4.3, cause 11); healthy runs have one or two per 1,000 to 2,000."""
 SINKING: Final = 6
 """... or six halvings lost against the best scale, none of them regained, however slowly (2^16 to 2^10: below the 2^11
-to 2^19 of healthy logs, SPIKE_SCIENCE 5)."""
+to 2^19 of healthy logs, science 5)."""
 FLOOR: Final = 1.0
-"""A scale of 1 or less multiplies nothing any more: DeepSpeed's and Megatron's minimum (SPIKE_SCIENCE 1)."""
+"""A scale of 1 or less multiplies nothing any more: DeepSpeed's and Megatron's minimum (science 1)."""
 FLOOR_POINTS: Final = 5
 SKIPPED_POINTS: Final = 8
 """Logged points in a row, up to the end, that were all skipped; a scale search skips about as many in a row only from
-2^32, and then from the first step on (SPIKE_SCIENCE 8)."""
+2^32, and then from the first step on (science 8)."""
 
 
 def collapse(context: Context) -> Iterable[Found]:

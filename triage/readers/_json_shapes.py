@@ -30,7 +30,7 @@ from triage.readers._cells import is_number
 Record = Mapping[str, Any]
 
 UI_SAMPLES: Final = 1_000
-"""Points of a tag that TensorBoard keeps by default; a download of as many is a sample of more (FORMATS.md 1)."""
+"""Points of a tag that TensorBoard keeps by default; a download of as many is a sample of more (science 9.2)."""
 
 TRIPLE: Final = 3
 """[wall time, step, value]."""

@@ -16,7 +16,7 @@ from triage.readers._contract import Source
 from triage.readers._source import text_stream
 
 BLOCK_BYTES: Final = 16 << 20
-"""One stretch: at 16 MiB the fixed costs of a block vanish and the memory of a read stays flat (PERFORMANCE.md 8)."""
+"""One stretch: at 16 MiB the fixed costs of a block vanish and the memory of a read stays flat (science 11)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ _MAIN, _BATCH, _EPOCH, _ITERATIONS, _OTHER = range(5)
 AXES: Final[tuple[tuple[int, re.Pattern[str]], ...]] = (
     # Megatron-LM logs every scalar once more over the samples consumed.
     (_OTHER, re.compile(r".* vs\.? (samples|tokens)", re.IGNORECASE)),
-    # Keras counts batches and epochs in one file (FORMATS.md 1): epoch_loss 0..7 beside batch_loss 8..128.
+    # Keras counts batches and epochs in one file (science 9.2): epoch_loss 0..7 beside batch_loss 8..128.
     (_BATCH, re.compile(r"(.*/)?batch_\w+")),
     (_EPOCH, re.compile(r"(.*/)?epoch_\w+")),
     # The same evaluations that it logs over epochs, over batches, and not all of them.

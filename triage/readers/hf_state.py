@@ -1,7 +1,7 @@
 """Hugging Face `trainer_state.json`: the whole history of a run at a checkpoint, with what it was told to do.
 
 Rows with a `loss` are training, rows with `eval_*` keys evaluation; the closing row carries `train_loss`, the mean over
-the run, which is no loss at any step: it goes to the configuration (FORMATS.md 3).
+the run, which is no loss at any step: it goes to the configuration (science 9.1).
 """
 
 from __future__ import annotations

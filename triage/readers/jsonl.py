@@ -27,7 +27,7 @@ FAST_BYTES: Final = 256 << 10
 """Smallest block for the layout path: below it, its fixed costs (sampling, a table read) exceed the gain."""
 
 WRITERS: Final[tuple[tuple[str, frozenset[str], str | None], ...]] = (
-    # writer, columns that give it away, axis that it declares (FORMATS.md 3, 9, 10, 11)
+    # writer, columns that give it away, axis that it declares (science 9.1, 9.3)
     ("LLaMA-Factory", frozenset({"current_steps", "total_steps", "percentage"}), "current_steps"),
     ("mmengine", frozenset({"data_time", "iter", "step", "time"}), "iter"),
     ("detectron2", frozenset({"data_time", "iteration", "total_loss"}), "iteration"),

@@ -19,7 +19,7 @@ STEP_COLUMNS: Final = ("step", "time", "epoch", "rank", "segment", "row")
 """Columns that place a row rather than measure it; not worth a mention of their own."""
 
 AUTOMATIC_WINDOWS: Final = (32, 128)
-"""Baseline length early and later where no window is set (SPIKE_SCIENCE.md 3.1)."""
+"""Baseline length early and later where no window is set (science 3.1)."""
 
 
 def source_rows(say: Say, source: SourceInfo, options: Mapping[str, Any], width: int) -> list[tuple[str, Line]]:

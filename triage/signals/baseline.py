@@ -9,7 +9,7 @@ For the accepted numbers a[0..j) of one signal, the prediction of a[j] is
 
 so that both are moving medians (linear cost, exact under outliers up to half a window) and the scale measures what is
 needed: how far a healthy row lies from its own prediction. `W` is 32 up to 300 accepted rows, 128 later
-(SPIKE_SCIENCE 3.1: a short window follows the bend of early training, 3.4).
+(science 3.1, 3.4: a short window follows the bend of early training).
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ if TYPE_CHECKING:
 EARLY_WINDOW: Final = 32
 LATE_WINDOW: Final = 128
 EARLY_ROWS: Final = 300
-"""Accepted rows after which the late window holds (SPIKE_SCIENCE 3.1)."""
+"""Accepted rows after which the late window holds (science 3.1)."""
 
 MIN_ROWS: Final = 20
-"""Accepted rows below which there is no z at all, only the hard rules (DESIGN 4)."""
+"""Accepted rows below which there is no z at all, only the hard rules (definitions 3)."""
 
 GATE_ROWS: Final = 8
-"""The rise gate: excess also over the median of the last 8 accepted rows (SPIKE_SCIENCE 11)."""
+"""The rise gate: excess also over the median of the last 8 accepted rows (science 10)."""
 
 HIGHEST_ROWS: Final = 16
 """Rows whose largest value a towering row is compared with (detectors/_tiers.py)."""
 
 RECORD_ROWS: Final = 100
-"""The record rule compares with the largest residual of the last 100 accepted rows (SPIKE_SCIENCE 11)."""
+"""The record rule compares with the largest residual of the last 100 accepted rows (science 10)."""
 
 CALIBRATION_ROWS: Final = 1000
 CALIBRATION_MIN: Final = 100
 CALIBRATION_FACTOR: Final = 1.3
-"""z_open is at least 1.3 x the largest downward z of the last 1,000 accepted rows, from 100 on (SPIKE_SCIENCE 3.1)."""
+"""z_open is at least 1.3 x the largest downward z of the last 1,000 accepted rows, from 100 on (science 3.1)."""
 
 Z_OPEN: Final = 6.0
-"""Least z that opens an event (cluster of sources, SPIKE_SCIENCE 1)."""
+"""Least z that opens an event (cluster of sources, science 1)."""
 
 SMALL_SAMPLE: Final = 16.0
-"""Thresholds on z are widened by sqrt(1 + 16/n), n accepted rows (SPIKE_SCIENCE 11)."""
+"""Thresholds on z are widened by sqrt(1 + 16/n), n accepted rows (science 10)."""
 
 MAD_TO_SD: Final = 1.4826
 
@@ -257,6 +257,6 @@ def autocorrelation(residual: Array) -> float:
 
 
 def effective(scale: float, residual: Array) -> float:
-    """Noise of a level: scale x sqrt((1 + rho) / (1 - rho)), rho from the residuals (SPIKE_SCIENCE 6)."""
+    """Noise of a level: scale x sqrt((1 + rho) / (1 - rho)), rho from the residuals (science 3.5)."""
     rho = autocorrelation(residual)
     return scale * math.sqrt((1 + rho) / (1 - rho))

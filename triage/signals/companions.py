@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 COMPANIONS: Final = ("grad_norm", "update_norm", "update_ratio", "u_over_lr", "max_attn_logit")
-"""Signals whose rise can announce or accompany a loss excursion (SPIKE_SCIENCE 3.3, 4)."""
+"""Signals whose rise can announce or accompany a loss excursion (science 3.3, 4)."""
 
 DEPART_Z: Final = 6.0
-"""A companion has departed at z >= 6 (SPIKE_SCIENCE 3.3, joint tier)."""
+"""A companion has departed at z >= 6 (science 3.3, joint tier)."""
 
 LONGEST: Final = 200
-"""Rows after which a departed companion is taken as its new normal: the look-back for precursors (DESIGN 4)."""
+"""Rows after which a departed companion is taken as its new normal: the look-back for precursors (definitions 4.5)."""
 
 CHUNK: Final = 2048
 

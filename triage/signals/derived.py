@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 ZERO_RUN: Final = 3
-"""Losses of exactly 0.0 to the end of a log without gradients that hide a NaN: at least so many (FORMATS 3: every row
+"""Losses of exactly 0.0 to the end of a log without gradients that hide a NaN: at least so many (science 9.1: every row
 after the NaN is 0.0; a memorised loss reaches 0 gradually)."""
 
 ZERO_DROP: Final = 0.01
@@ -22,7 +22,7 @@ ZERO_DROP: Final = 0.01
 
 
 def hidden_losses(columns: MutableMapping[str, Array], logged: MutableMapping[str, Mask]) -> NDArray[np.intp]:
-    """Rows in which a finite loss stands for a non-finite one (Hugging Face's filter; FORMATS 3).
+    """Rows in which a finite loss stands for a non-finite one (Hugging Face's filter; science 9.1).
 
     Exactly 0.0 beside a non-finite gradient norm; the too-small row in which it begins (its gradient is already
     non-finite, the row after it is hidden); and, without a gradient norm, an unbroken run of exact zeros to the end.

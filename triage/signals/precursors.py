@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LOOK_BACK_STEPS: Final = 200
-"""A precursor reaches at most 200 steps back from the onset (DESIGN 4)."""
+"""A precursor reaches at most 200 steps back from the onset (definitions 4.5)."""
 BRIDGE: Final = 2
 """Rows in band that do not break the stretch of a precursor: the same bridging as for the onset."""
 

@@ -1,7 +1,7 @@
 """The space in which a signal is judged: log where every finite value is positive, raw otherwise.
 
 Separate because everything later (noise, effect size, recovery) is in units of this space. In log space one unit of
-effect is one nat, so a doubling reads the same at 6.0 and at 2.0 (SPIKE_SCIENCE 3.1). In raw space a unit is five times
+effect is one nat, so a doubling reads the same at 6.0 and at 2.0 (science 3.1). In raw space a unit is five times
 the noise of first differences, taken from the window.
 """
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RAW_UNIT: Final = 5.0
-"""Noise of first differences per unit of effect in raw space (definition, DESIGN 4)."""
+"""Noise of first differences per unit of effect in raw space (definitions 3)."""
 
 LOG_FLOOR: Final = 0.002
-"""Least noise in log space: 0.2 %, below it a robust scale measures rounding (SPIKE_SCIENCE 3.1)."""
+"""Least noise in log space: 0.2 %, below it a robust scale measures rounding (science 3.1)."""
 
 RAW_FLOOR: Final = 0.002
 """Least noise in raw space, as a share of the window's median magnitude: the same 0.2 %."""

@@ -117,7 +117,7 @@ def _asked_for(table: RunTable, options: Options):  # type: ignore[no-untyped-de
 def choose_judged(
     columns: Mapping[str, Array], logged: Mapping[str, NDArray[np.bool_]], options: Options
 ) -> tuple[Judged, ...]:
-    """Which signals get incidents: the one asked for, else the loss, else every evaluation loss (DESIGN 4)."""
+    """Which signals get incidents: the one asked for, else the loss, else every evaluation loss (definitions 2.3)."""
     if options.signal is not None:
         return (Judged(options.signal, options.direction),) if options.signal in columns else ()
     if "loss" in columns and logged["loss"].sum() >= 1:

@@ -20,7 +20,7 @@ AHEAD: Final = 8
 """Points after the onset in which a signal that follows is still looked for."""
 LR_JUMP: Final = 1.5
 LR_BACK: Final = 8
-"""A step of the learning rate of 1.5 x within 8 points up to the onset (SPIKE_SCIENCE 7.3)."""
+"""A step of the learning rate of 1.5 x within 8 points up to the onset (science 7.3)."""
 HALVINGS: Final = 2
 HALVINGS_STEPS: Final = 100
 """Two halvings of the loss scale within 100 steps up to the onset break its trend [half of a collapse]."""
@@ -40,7 +40,7 @@ def timeline(signals: SignalTable, d: Diagnosis) -> tuple[TimelinePoint, ...]:
 
 
 def first_mover(signals: SignalTable, d: Diagnosis, points: tuple[TimelinePoint, ...]) -> FirstMover | None:
-    """The signal that departed first; no lead where the logging interval forbids an order (SPIKE_SCIENCE 7.1)."""
+    """The signal that departed first; no lead where the logging interval forbids an order (science 7.1)."""
     import numpy as np
 
     if not points:
