@@ -30,6 +30,9 @@ EARLY_REFERENCE: Final = 5
 """The early rule compares with the larger of the first loss and the median of the last 5 (definitions 3)."""
 EARLY_ALONE: Final = math.log(4)
 """Below 20 rows a single row opens only at 4 x the reference; 2 x needs the next row as well (definitions 3)."""
+EARLY_NOISE_ROWS: Final = 8
+EARLY_TWICE_NOISE, EARLY_ALONE_NOISE = 4.0, 6.0
+"""Noises of first differences that a doubling, and a quadrupling, must exceed [choice: rare as z of 6 on a level]."""
 EARLY_SCALE: Final = 0.05
 """Least noise assumed below 20 rows, nats: the lower end of small-batch noise (science 5)."""
 RETURN_ROWS: Final = 64
@@ -84,6 +87,7 @@ class Track:
         second: another signal left its band near the point.
         starts: first point of every segment, in order; the first is 0.
         restarts: points at which the logging interval changes lastingly: the window starts over.
+        has_levels: a lasting change of level is an event; not so for one player of an adversarial pair.
         repeats: for every segment the first point past the steps that an earlier segment had trained.
     """
 
@@ -93,6 +97,7 @@ class Track:
     starts: tuple[int, ...]
     restarts: frozenset[int] = frozenset()
     repeats: tuple[int, ...] = ()
+    has_levels: bool = True
 
 
 def walk(track: Track, *, window: int | None, factor: float) -> Trace:
@@ -188,16 +193,21 @@ def _early(
 def _early_steps(space: Space, state: Accepted, reference: float) -> tuple[float, float]:
     """Rises over the reference that count as twice and four times of it.
 
-    In raw space a loss around zero has no multiples: there the rise must also be 2 (and 4) units of 5 x the noise of
-    first differences, and nothing opens before five rows have shown what that noise is.
+    Once eight rows show the noise of first differences, the rises must also be 4 and 6 times that: a log that begins
+    late in a noisy run doubles from row to row in health. In raw space a loss around zero has no multiples: there the
+    rise must also be 2 (and 4) units of 5 x the noise of first differences, and nothing opens before five rows have
+    shown what that noise is.
     """
     import numpy as np
 
+    steps = np.diff(state.x)
     if space.is_log:
-        return DOUBLED, EARLY_ALONE
+        spread = float(np.median(np.abs(steps - np.median(steps)))) if state.count >= EARLY_NOISE_ROWS else 0.0
+        noise = MAD_TO_SD * spread
+        return max(DOUBLED, EARLY_TWICE_NOISE * noise), max(EARLY_ALONE, EARLY_ALONE_NOISE * noise)
     if state.count < EARLY_REFERENCE:
         return math.inf, math.inf
-    unit = RAW_UNIT * MAD_TO_SD * float(np.median(np.abs(np.diff(state.x))))
+    unit = RAW_UNIT * MAD_TO_SD * float(np.median(np.abs(steps)))
     size = max(abs(reference), 1e-12)
     return max(size, 2 * unit), max(3 * size, 4 * unit)
 
@@ -220,7 +230,7 @@ def _calm(
     stretch = Stretch(
         x, expected, z, (x - expected.base) / expected.unit, track.second[position:stop], track.space.is_log
     )
-    opened = _first_opening(state, stretch)
+    opened = _first_opening(state, stretch, has_levels=track.has_levels)
     taken = len(x) if opened is None else opened[0]
     _accept(state, trace, position, stretch, taken)
     shown = slice(position, min(stop, position + taken + 1))
@@ -232,7 +242,7 @@ def _calm(
     return (stop, stop, "nonfinite") if broken else None
 
 
-def _first_opening(state: Accepted, stretch: Stretch) -> tuple[int, int, str] | None:
+def _first_opening(state: Accepted, stretch: Stretch, *, has_levels: bool) -> tuple[int, int, str] | None:
     """(trigger row, onset row, tier) of the first row of the stretch that opens an event."""
     import numpy as np
 
@@ -241,7 +251,7 @@ def _first_opening(state: Accepted, stretch: Stretch) -> tuple[int, int, str] | 
         hits = np.flatnonzero(tier.opens(stretch))
         if len(hits) and (best is None or hits[0] < best[0]):
             best = (int(hits[0]), int(hits[0]), tier.id)
-    for row, k in level_candidates(state, stretch):
+    for row, k in level_candidates(state, stretch) if has_levels else ():
         if best is not None and row >= best[0]:
             break
         if level_holds(state, stretch, row, k):
@@ -302,7 +312,7 @@ def _freeze(track: Track, state: Accepted, window: int | None, factor: float) ->
             rows=state.count,
         )
     if state.count:
-        level = float(np.median(state.x[-EARLY_REFERENCE:]))
+        level = max(float(np.median(state.x[-EARLY_REFERENCE:])), float(np.median(state.x)))  # five rows may lie low
         steps = np.abs(np.diff(state.x))
         noise = 1.4826 * float(np.median(steps)) if len(steps) else 0.0
         least = EARLY_SCALE if space.is_log else EARLY_SCALE * max(abs(level), 1e-12)

@@ -54,6 +54,7 @@ def points_of(signals: SignalTable, name: str, direction: str) -> Points:
             starts=starts if len(rows) else (0,),
             restarts=_gap_changes(signals.step[rows], starts),
             repeats=_repeats(signals.step[rows], starts),
+            has_levels=not signals.is_adversarial,
         ),
     )
 

@@ -111,7 +111,7 @@ def _joint(s: Stretch) -> Mask:
 
 def _record(s: Stretch) -> Mask:
     beats = s.x - s.expected.base >= RECORD_TWICE * s.expected.record
-    known = s.expected.count >= RECORD_ROWS  # a record of fewer rows is soon beaten
+    known = (s.expected.count >= RECORD_ROWS) & s.is_log  # a record of fewer rows is soon beaten
     return (s.z >= RECORD_Z * s.expected.widen) & (s.effect >= RECORD_EFFECT) & beats & known
 
 
@@ -125,7 +125,7 @@ def _tower(s: Stretch) -> Mask:
     if not s.is_log:
         return np.zeros(len(s.x), dtype=bool)
     few = s.expected.count < RECORD_ROWS
-    return (s.x - s.expected.highest >= TOWER_EFFECT) & few
+    return (s.x - s.expected.highest >= TOWER_EFFECT) & few & (s.z >= BAND_Z)
 
 
 POINT_TIERS: Final[tuple[Tier, ...]] = (

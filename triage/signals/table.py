@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Rows = NDArray[np.intp]
 
+OPPONENT: Final = re.compile(
+    r"(^|[/_. -])((d|dis|disc|discriminator|critic|adv)[/_. -]?loss|loss[/_. -]?(d|disc|discriminator)|err_?d)"
+    r"($|[/_. -])",
+    re.IGNORECASE,
+)
+"""Names of the loss of the other player of an adversarial pair. The two move against each other: a generator whose loss
+rises for good has met a better discriminator, it has not diverged."""
 BOOKKEEPING: Final = frozenset({"row", "segment", "step", "time", "rank"})
 
 
@@ -41,6 +49,7 @@ class SignalTable:
         step, segment: Int arrays.
         hidden: rows whose finite loss hides a non-finite one (Hugging Face's filter).
         judged: signals that get incidents.
+        is_adversarial: the log holds the loss of an opponent, so that lasting changes of level are the game itself.
         companions: column → robust z of its departure from its own baseline; NaN where it was not logged or has none.
     """
 
@@ -51,6 +60,7 @@ class SignalTable:
     segment: NDArray[np.int64]
     hidden: Rows
     judged: tuple[Judged, ...]
+    is_adversarial: bool
     companions: Mapping[str, Array]
 
     def points(self, name: str) -> tuple[Rows, Array]:
@@ -96,6 +106,7 @@ def build(table: RunTable, options: Options) -> SignalTable:
         segment=segment,
         hidden=hidden,
         judged=judged,
+        is_adversarial=any(OPPONENT.search(name) for name in frame.columns),
         companions=departures(columns, logged),
     )
 
