@@ -347,7 +347,7 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One incident with its class and everything said about it; field names as in the JSON (`event_class` is `class`)."""
+    """One incident with its class and all that is said about it; fields as in the JSON (`event_class` is `class`)."""
 
     event_class: EventClass
     status: Status

@@ -96,7 +96,7 @@ def parse_aliases(table: Mapping[str, object]) -> tuple[Alias, ...]:
     rows = []
     for canonical, entry in table.items():
         if not isinstance(entry, Mapping):
-            raise ValueError(f"[{canonical}] is not a table")
+            raise ValueError(f"[{canonical}] is not a table")  # noqa: TRY004 - a fault of the file, not of the call
         unknown = set(entry) - {"exact", "patterns", "never"}
         if unknown:
             raise ValueError(f"[{canonical}] has unknown keys: {', '.join(sorted(unknown))}")

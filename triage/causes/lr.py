@@ -23,7 +23,7 @@ UPDATE_FOLLOWS: Final = Check("update-rose-with-lr", "update_ratio", "across_rat
 UPDATE_LARGE: Final = Check("update-too-large", "update_ratio", "value_at_onset", ">=", 1e-2)
 """More than 1 % of the weights in one step (science 5)."""
 LR_TINY: Final = Check("lr-tiny", "lr", "value_at_onset", "<=", 1e-6)
-"""At 1e-6 or less no learning rate blows up a model [choice: a tenth of the least rate that full fine-tuning starts from]."""
+"""At 1e-6 or less no learning rate blows up a model [choice: a tenth of the usual least rate of fine-tuning]."""
 AFTER_RESUME: Final = Check("resume-just-before", "run", "resume_within_20", "==", 1)
 EARLY: Final = Check("early-in-the-log", "incident", "onset_point", "<=", 60)
 GREW: Final = Check("grew-over-points", "incident", "finite_points_in_incident", ">=", 2)

@@ -17,7 +17,7 @@ WARMUP_BELOW: Final = 0.9
 """A run that starts below 90 % of its peak lr has a warm-up."""
 
 WARMUP_ROWS: Final = 8
-"""A rise that takes more rows than this must be gradual to be a warm-up: no single row may carry half of it [choice]."""
+"""A rise over more rows than this must be gradual to be a warm-up: no single row may carry half of it [choice]."""
 
 
 def resume_position(stretch: Stretch) -> int | None:
