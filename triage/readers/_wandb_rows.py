@@ -13,7 +13,7 @@ Separate from both ways of finding values because what a value becomes is decide
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +21,7 @@ from triage.options import Limits
 from triage.readers._flatten import Cuts, clean_name
 from triage.readers._json_text import parse
 from triage.readers._records import BLANKS, EXACT_INTEGER, Columns, Part, column_of, columns_of, stack
-from triage.readers._wandb_scan import Items, Keys, items_of
+from triage.readers._wandb_scan import CONTINUES, Items, Keys, items_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,17 +84,18 @@ def scanned(buffer: Array, start: Array, end: Array, places: Array, assembly: As
     odd = is_media[items.key] if len(is_media) else np.zeros(0, dtype=bool)
     for byte in _CONTAINERS:
         odd = odd | (first == byte)
-    # A key that stands twice in a record: protobuf's path counts it.
     cell = name * len(start) + items.record
-    order = np.argsort(cell, kind="stable")
-    twice = order[1:][cell[order][1:] == cell[order][:-1]]
+    order = np.argsort(cell)
+    ordered = cell[order]
+    # A key that stands twice in a record: protobuf's path counts it.
+    twice = order[1:][ordered[1:] == ordered[:-1]]
     is_plain[items.record[odd]] = False
     is_plain[items.record[twice]] = False
     order = order[is_plain[items.record[order]]]
 
     row_of = np.cumsum(is_plain) - 1
     height = int(is_plain.sum())
-    series = _series(buffer, items, name, order, row_of, height, assembly)
+    series = _series(buffer, items, name[order], order, row_of, height, assembly)
     _fill_step(series, items.step[is_plain], height, assembly)
     return (places[is_plain].tolist(), series), np.flatnonzero(~is_plain)
 
@@ -125,54 +126,84 @@ def _text(name: bytes) -> str:
 def _series(
     buffer: Array, items: Items, name: Array, order: Array, row_of: Array, height: int, assembly: Assembly
 ) -> dict[str, Any]:
-    """Turn the items in `order` (by column, then by row) into columns of `height` rows."""
+    """Turn the items in `order` (by column, then by row; `name` is their column) into columns of `height` rows."""
     import numpy as np
 
-    ordered = name[order]
-    bounds = np.flatnonzero(np.diff(ordered, prepend=-1, append=-1))
-    # Latin-1 makes every byte one character, so that byte positions are text positions; texts are read again below.
-    text = buffer.tobytes().decode("latin-1")
+    bounds = np.flatnonzero(np.diff(name, prepend=-1, append=-1))
     titles = list(assembly.titles)
-    found: dict[int, Any] = {}
+    stretches: list[tuple[str, int, int]] = []
     for begin, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        number = int(ordered[begin])
-        if not assembly.columns.takes(titles[number], stop - begin):
-            continue
+        title = titles[int(name[begin])]
+        if assembly.columns.takes(title, stop - begin):
+            stretches.append((title, begin, stop))
+    texts = _texts(buffer, items.start[order], items.end[order])
+    found: dict[str, Any] = {}
+    for title, begin, stop in stretches:
         mine = order[begin:stop]
-        ranges = zip(items.start[mine].tolist(), items.end[mine].tolist(), strict=True)
-        cells = [text[first:last] for first, last in ranges]
+        column = _numbers(texts[begin:stop].alias(title))
+        if column is None:
+            column = [_value(cell, assembly.cuts) for cell in _cut(buffer, items.start[mine], items.end[mine])]
         rows = None if stop - begin == height else row_of[items.record[mine]]
-        found[number] = _column(titles[number], cells, rows, height, assembly.cuts)
-    return {titles[number]: found[number] for number in sorted(found)}
+        found[title] = _spread(title, column, rows, height, assembly.cuts)
+    return found
 
 
-def _column(name: str, cells: Sequence[str], rows: Array | None, height: int, cuts: Cuts) -> Any:
-    """One column, as `stack` takes it, from the texts of its cells and their rows (None = a cell for every row)."""
+def _texts(buffer: Array, start: Array, end: Array) -> pl.Series:
+    """Cut texts out of the buffer, one for each stretch."""
+    import numpy as np
     import polars as pl
 
-    written = pl.Series(name, cells, dtype=pl.String)
+    # All in one text, a line each, taken apart by polars: half the time of cutting them one by one.
+    size = (end - start + 1).astype(np.int32)
+    stop = np.cumsum(size, dtype=np.int32)
+    place = np.repeat((start - (stop - size)).astype(np.int32), size)
+    place += np.arange(len(place), dtype=np.int32)
+    lines = buffer.take(place)
+    lines[stop - 1] = ord("\n")
+    if len(start) and lines.max() < CONTINUES and int((lines == ord("\n")).sum()) == len(start):
+        return pl.Series("text", [lines[:-1].tobytes().decode("ascii")], dtype=pl.String).str.split("\n").explode()
+    cells = [cell.decode("utf-8", "replace") for cell in _cut(buffer, start, end)]
+    return pl.Series("text", cells, dtype=pl.String)
+
+
+def _cut(buffer: Array, start: Array, end: Array) -> Iterator[bytes]:
+    payload = buffer.tobytes()
+    for first, last in zip(start.tolist(), end.tolist(), strict=True):
+        yield payload[first:last]
+
+
+def _numbers(written: pl.Series) -> pl.Series | None:
+    """Read texts as one column of numbers; None where one is neither a number nor null, or would lose digits."""
+    import numpy as np
+    import polars as pl
+
     is_null = written == _NULL
-    if is_null.any():
+    absent = int(is_null.sum())
+    if absent:
         written = written.set(is_null, None)
-    absent = written.null_count()
     values = written.cast(pl.Int64 if absent < len(written) else pl.Float64, strict=False)
-    if values.null_count() != absent:
-        values = written.cast(pl.Float64, strict=False)
-        beyond = values.is_finite() & (values.abs() > EXACT_INTEGER)
-        if values.null_count() != absent or beyond.any():
-            return _mixed_column(name, cells, rows, height, cuts)
-    if rows is None:
+    if values.null_count() == absent:
         return values
-    return pl.repeat(None, height, dtype=values.dtype, eager=True).alias(name).scatter(rows, values)
+    values = written.cast(pl.Float64, strict=False)
+    if values.null_count() != absent:
+        return None
+    size = np.abs(values.to_numpy())  # by numpy, as an expression of polars costs more than all else on a short column
+    return None if ((size >= EXACT_INTEGER) & (size != np.inf)).any() else values
 
 
-def _mixed_column(name: str, cells: Sequence[str], rows: Array | None, height: int, cuts: Cuts) -> Any:
-    values = [_value(cell.encode("latin-1"), cuts) for cell in cells]
+def _spread(name: str, cells: Any, rows: Array | None, height: int, cuts: Cuts) -> Any:
+    """A column of `height` rows, as `stack` takes it, from cells and their rows (None = a cell for every row)."""
+    import polars as pl
+
+    if isinstance(cells, pl.Series):
+        if rows is None:
+            return cells
+        return pl.repeat(None, height, dtype=cells.dtype, eager=True).alias(name).scatter(rows, cells)
     if rows is None:
-        return column_of(name, values, cuts)
+        return column_of(name, cells, cuts)
     spread: list[Any] = [None] * height
-    for row, value in zip(rows.tolist(), values, strict=True):
-        spread[row] = value
+    for row, cell in zip(rows.tolist(), cells, strict=True):
+        spread[row] = cell
     return column_of(name, spread, cuts)
 
 

@@ -32,6 +32,9 @@ LENGTH_BYTES: Final = 4
 ITEM_LENGTH_BYTES: Final = 2
 """Most bytes of the length of an item here: 16 KiB; a longer value is no number."""
 
+WORD: Final = 8
+"""Bytes that are compared at once."""
+
 _KEY, _NESTED, _TYPED_DOUBLE = 0x0A, 0x12, 0x31
 _VALUE_HEAD = (0x82, 0x01)
 _MIX: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
@@ -72,14 +75,27 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
-    """Known keys: their hashes in order and the key of each; the bytes of all, and where each key lies in them."""
+class _Marks:
+    """What keys are first told apart by: their first 8 bytes, their last, their size, and a number from all three."""
 
+    first: Array
+    last: Array
+    size: Array
     hashes: Array
+
+    def of(self, places: Array) -> _Marks:
+        """The marks of some of the keys."""
+        return _Marks(self.first[places], self.last[places], self.size[places], self.hashes[places])
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Known keys in the order of their hashes: marks, number, and where each lies in the bytes of all."""
+
+    marks: _Marks
     number: Array
     store: Array
     start: Array
-    end: Array
 
 
 @dataclass(slots=True)
@@ -219,18 +235,18 @@ def _identify(buffer: Array, start: Array, end: Array, keys: Keys) -> Array:
     """Number the keys by their bytes, learning new ones: (items,) place in `keys`; -1 = protobuf must say."""
     import numpy as np
 
-    hashes = _hashes(buffer, start, end)
-    number = _look_up(buffer, start, end, hashes, keys)
+    marks = _marks(buffer, start, end)
+    number = _look_up(buffer, start, marks, keys)
     unknown = np.flatnonzero(number < 0)
     if len(unknown):
-        _, first = np.unique(hashes[unknown], return_index=True)
+        _, first = np.unique(marks.hashes[unknown], return_index=True)
         # In the order of their first appearance, so that columns do not depend on the hash.
         for item in unknown[np.sort(first)].tolist():
             encoded = buffer[start[item] : end[item]].tobytes()
             keys.encoded.append(encoded)
             keys.paths.append(_components(encoded))
         keys.table = _table(keys.encoded)
-        number[unknown] = _look_up(buffer, start[unknown], end[unknown], hashes[unknown], keys)
+        number[unknown] = _look_up(buffer, start[unknown], marks.of(unknown), keys)
     return number
 
 
@@ -251,53 +267,49 @@ def _words(buffer: Array) -> Array:
     return np.ndarray((len(buffer) - 7,), dtype="<u8", buffer=buffer.data, strides=(1,))
 
 
-def _tail_word(words: Array, start: Array, end: Array) -> Array:
-    """The last 8 bytes of each stretch; of a shorter one all of it."""
-    import numpy as np
-
-    size = end - start
-    short = np.minimum(size, 8).astype(np.uint64)
-    word = words[np.maximum(end - 8, start)]
-    cut = np.uint64(64) - np.uint64(8) * short
-    return (word << cut) >> cut
-
-
-def _hashes(buffer: Array, start: Array, end: Array) -> Array:
-    """A number for each key from its length, first and last bytes."""
+def _marks(buffer: Array, start: Array, end: Array) -> _Marks:
+    """Take the marks of keys: of one that is shorter than 8 bytes, all of it is its first word and its last."""
     import numpy as np
 
     words = _words(buffer)
-    first = _tail_word(words, start, np.minimum(start + 8, end))
-    last = _tail_word(words, start, end)
-    size = (end - start).astype(np.uint64)
-    return (first * np.uint64(_MIX[0])) ^ ((last + size) * np.uint64(_MIX[1]))
+    size = end - start
+    first = words[start]
+    last = words[np.maximum(end - 8, start)]
+    short = np.flatnonzero(size < WORD)
+    if len(short):
+        cut = (8 * (WORD - size[short])).astype(np.uint64)
+        first[short] = (first[short] << cut) >> cut
+        last[short] = first[short]
+    hashes = (first * np.uint64(_MIX[0])) ^ ((last + size.astype(np.uint64)) * np.uint64(_MIX[1]))
+    return _Marks(first, last, size, hashes)
 
 
 def _table(encoded: list[bytes]) -> _Table:
     import numpy as np
 
-    store = np.frombuffer(b"".join([*encoded, bytes(8)]), dtype=np.uint8)
+    store = np.frombuffer(b"".join([*encoded, bytes(WORD)]), dtype=np.uint8)
     end = np.cumsum([len(key) for key in encoded])
     start = end - np.array([len(key) for key in encoded])
-    hashes = _hashes(store, start, end)
-    order = np.argsort(hashes, kind="stable")
-    return _Table(hashes[order], order, store, start, end)
+    marks = _marks(store, start, end)
+    order = np.argsort(marks.hashes, kind="stable")
+    return _Table(marks.of(order), order, store, start[order])
 
 
-def _look_up(buffer: Array, start: Array, end: Array, hashes: Array, keys: Keys) -> Array:
+def _look_up(buffer: Array, start: Array, marks: _Marks, keys: Keys) -> Array:
     """Find each key by its hash and compare all of its bytes; -1 where it is none of the known."""
     import numpy as np
 
     table = keys.table
     if table is None:
         return np.full(len(start), -1, dtype=np.int64)
-    place = np.minimum(np.searchsorted(table.hashes, hashes), len(table.hashes) - 1)
-    number = table.number[place]
-    theirs, their_end, size = table.start[number], table.end[number], end - start
-    same = (table.hashes[place] == hashes) & (their_end - theirs == size)
-    words, their_words = _words(buffer), _words(table.store)
-    same &= _tail_word(words, start, end) == _tail_word(their_words, theirs, their_end)
-    for offset in range(0, int(size.max(initial=0)) - 7, 8):
-        long = np.flatnonzero(same & (size >= offset + 8))
-        same[long] = words[start[long] + offset] == their_words[theirs[long] + offset]
-    return np.where(same, number, -1)
+    known = table.marks
+    place = np.minimum(np.searchsorted(known.hashes, marks.hashes), len(known.hashes) - 1)
+    same = (known.first[place] == marks.first) & (known.last[place] == marks.last) & (known.size[place] == marks.size)
+    # First and last word are all there is of a key of up to two words.
+    long = np.flatnonzero(same & (marks.size > 2 * WORD))
+    if len(long):
+        words, their_words = _words(buffer), _words(table.store)
+        for offset in range(WORD, int(marks.size[long].max()) - WORD, WORD):
+            long = long[marks.size[long] > offset + WORD]
+            same[long] &= words[start[long] + offset] == their_words[table.start[place[long]] + offset]
+    return np.where(same, table.number[place], -1)
