@@ -33,7 +33,7 @@ FIRST_POINTS: Final = 2
 ABRUPT_POINTS: Final = 3
 """An onset is abrupt if the peak, or half of it, is reached within 3 logged points [choice]."""
 CENSORED_NONFINITE: Final = 2
-"""A log that ends after one or two non-finite points leaves open whether they stay."""
+"""A log that ends after one or two non-finite points leaves open whether they stay [choice]."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from triage.model import Answer, Diagnosis, Facts, Question
 
 OUTLIER: Final = 1.5
 """A batch 1.5 x its usual size is an outlier (checklist single-step)."""
-ORDINARY: Final = 1.2
 LOWER_LR: Final = 0.8
-"""A later attempt with a fifth less lr tests the fourth question."""
+"""A later attempt with a fifth less lr tests the fourth question [choice]."""
 
 
 def questions(diagnoses: Sequence[Diagnosis], facts: Sequence[Facts]) -> tuple[Question, ...]:

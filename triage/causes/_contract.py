@@ -27,6 +27,7 @@ BASE: Final = 0.5
 RAISE: Final = 0.15
 RAISE_MOST: Final = 0.3
 LOWER: Final = 0.2
+"""What each supporting and contradicting number adds and takes (science 7.2)."""
 CAP_MISSING: Final = 0.5
 """A missing key signal caps the score (science 7.2)."""
 CAP_SPARSE: Final = 0.4
@@ -36,10 +37,11 @@ RIVAL: Final = 0.6
 """Most that a cause behind the first can score: the numbers that raise it are there for the first one too [choice]."""
 LIKELY: Final = 0.65
 POSSIBLE: Final = 0.4
+"""Scores from which a cause is likely or possible (definitions 11.1)."""
 NAMED: Final = 0.2
-"""Below this a cause is not worth a line."""
+"""Below this a cause is not worth a line [choice]."""
 KEEP: Final = 5
-"""Causes that are reported per diagnosis, best first."""
+"""Causes that are reported per diagnosis, best first [choice]."""
 
 Measured = Mapping[tuple[str, str], float]
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 AROUND: Final = 32
-"""Logged points before and after the onset whose medians are compared."""
+"""Logged points before and after the onset whose medians are compared [choice: the early window]."""
 
 IMPROVED: Final = 0.05
-"""An evaluation loss 5 % below its first value has improved."""
+"""An evaluation loss 5 % below its first value has improved [choice]."""
 WHOLE: Final = 0.1
 WHOLE_GRAD: Final = 0.25
 """A loss that jumped to within 10 % of a whole multiple, a gradient within 25 % of the same: the multiple is exact in

@@ -28,6 +28,7 @@ SCALE_DIFFERS: Final = (
     Check("scale-not-continuous", "loss_scale", "resume_ratio", ">=", 3.9),
     Check("scale-not-continuous", "loss_scale", "resume_ratio", "<=", 0.26),
 )
+"""Two doublings, less what exports round [choice]."""
 
 RULES: Final = (
     CauseRule(

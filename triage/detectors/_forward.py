@@ -38,9 +38,10 @@ EARLY_SCALE: Final = 0.05
 RETURN_ROWS: Final = 64
 """A rise within 64 rows of the end of the repeated steps may be the return from memorised data [half a window]."""
 RETURN_CHECK: Final = 8
-"""... if the next 8 rows stay within the band that held before the resume."""
+"""... if the next 8 rows stay within the band that held before the resume [choice: the rows of the rise gate]."""
 FIRST_CHUNK: Final = 256
 LAST_CHUNK: Final = 1 << 14
+"""Rows that are forecast at once, doubled while nothing opens [choice: few are done again after an event]."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 DOUBLED: Final = math.log(2)
-"""Twice the level: LLM Foundry's outlier."""
+"""Twice the level: LLM Foundry's outlier (science 1)."""
 STRONG_Z: Final = 8.0
-"""Threshold of a public watcher calibrated on six healthy runs."""
+"""Threshold of a public watcher calibrated on six healthy runs (science 1)."""
 STRONG_EFFECT: Final = 0.10
-"""10 %: visible by eye."""
+"""10 %: visible by eye [choice]."""
 JOINT_EFFECT: Final = 0.02
-"""Lets a 3 % spike of a very quiet run in, where a second signal speaks."""
+"""Lets a 3 % spike of a very quiet run in, where a second signal speaks (science 2, 3.3)."""
 RECORD_FACTOR: Final = 1.5
-"""A point must beat the largest residual of the last 100 accepted rows by this factor."""
+"""A point must beat the largest residual of the last 100 accepted rows by this factor (science 10)."""
 RECORD_Z: Final = 4.0
 RECORD_EFFECT: Final = 0.25
 RECORD_TWICE: Final = 2.0
-"""A point that doubles the record and stands out by 25 % needs only z >= 4."""
+"""A point that doubles the record and stands out by 25 % needs only z >= 4 (science 10)."""
 LEVEL_ROWS: Final = (4, 8, 16)
 LEVEL_EFFECT: Final = 0.10
 LEVEL_SE: Final = 7.0
-"""A level shift: the median of the last 4, 8 or 16 rows lies 10 %, one noise and 7 standard errors above the band."""
+"""A level shift: the median of the last 4, 8 or 16 rows lies 10 %, one noise and 7 standard errors up (science 10)."""
 MEDIAN_SE: Final = 1.2533
-"""Standard error of a median over that of a mean, sqrt(pi / 2)."""
+"""Standard error of a median over that of a mean, sqrt(pi / 2) [theory]."""
 WITNESS_Z: Final = 3.0
 WITNESS_EFFECT: Final = DOUBLED
 """A point out of band that doubles the level, beats the record and has a second witness: two signals at 3 and 6 noises

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCKS: Final = 32
-"""The log is cut into so many blocks, of 8 points or more; medians of blocks carry the level."""
+"""The log is cut into so many blocks, of 8 points or more; medians of blocks carry the level [choice]."""
 BLOCK_LEAST: Final = 8
 RISE: Final = 0.02
 RISE_SE: Final = 10.0
@@ -29,11 +29,11 @@ of a block median, those corrected for autocorrelation: the best of 32 blocks is
 WANDER: Final = 6.0
 """... and six times what the level wanders from block to block, so that a slowly changing data mix is no drift."""
 MEDIAN_SE: Final = 1.2533
-"""Standard error of a median over that of a mean."""
+"""Standard error of a median over that of a mean, sqrt(pi / 2) [theory]."""
 BEYOND_START: Final = 1.5
 """Upper end of what counts as back at the start (definitions 4.6)."""
 LASTING: Final = 4
-"""Blocks above the best level, the last included, each of them: a rise that has lasted an eighth of the log."""
+"""Blocks above the best level, the last included, each of them: a rise that has lasted an eighth of the log [choice]."""
 
 
 def detect(signals: SignalTable, options: Options) -> list[Event]:

@@ -19,6 +19,7 @@ LONE_TIERS: Final = frozenset({"hard", "strong", "record"})
 """Tiers that open on one row of one signal."""
 LONE_MOST: Final = 3
 DOWN_SHARE: Final = 3
+"""More than 3 lone points, and downward a third as many as upward: the noise of this run (science 3.3)."""
 
 
 def detect(signals: SignalTable, options: Options) -> list[Event]:

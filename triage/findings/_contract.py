@@ -52,4 +52,4 @@ class FindingRule:
 
 
 BLOCKS: Final = 32
-"""A log is cut into so many blocks where the shape of the whole run counts."""
+"""A log is cut into so many blocks where the shape of the whole run counts [choice: as in the drift detector]."""

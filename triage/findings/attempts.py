@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LR_SAME: Final = 1.02
-"""The learning rate of one step in two attempts may differ by rounding, not by 2 %."""
+"""The learning rate of one step in two attempts may differ by rounding, not by 2 % [choice]."""
 JUMP: Final = {"lr": 1.5, "u_over_lr": 3.0, "loss_scale": 3.9}
 """Ratios across a resume that are no continuation: an lr step of 1.5 x (science 7.3), an update of 3 x at one lr
 (a full optimizer reset gives 4.4 x, science 4.2), two doublings of the loss scale."""
 AROUND: Final = 5
-"""Logged points before and after the mark whose medians are compared."""
+"""Logged points before and after the mark whose medians are compared [choice: an emptied state is still 2 x its level]."""
 
 
 def find(context: Context) -> Iterable[Found]:

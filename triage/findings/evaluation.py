@@ -25,11 +25,11 @@ CLIFF: Final = 1.5
 """From one evaluation to the next 1.5 x, and not back: a change that no noise of an evaluation set makes
 (InternEvo's ratio for a training loss, science 1)."""
 STAYS: Final = 1.25
-"""... whose later evaluations stay at least half of that rise above the one before it."""
+"""... whose later evaluations stay at least half of that rise above the one before it [choice]."""
 MOVED: Final = 0.2
 STILL: Final = 0.02
 STILL_EVALS: Final = 5
-"""Training fell by a fifth while none of at least five evaluations is 2 % better than the first."""
+"""Training fell by a fifth while none of at least five evaluations is 2 % better than the first [choice]."""
 
 
 def overfitting(context: Context) -> Iterable[Found]:

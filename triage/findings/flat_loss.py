@@ -18,7 +18,7 @@ START: Final = 0.10
 SHARE: Final = 0.5
 """For at least half of the log, the end included (definitions 7)."""
 PROGRESS: Final = 0.05
-"""A run whose best level is 5 % below its first has learned something."""
+"""A run whose best level is 5 % below its first has learned something [choice]."""
 
 
 def find(context: Context) -> Iterable[Found]:

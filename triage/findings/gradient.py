@@ -23,6 +23,7 @@ a default clip of 1.0 live there in health, so the finding waits for 90 % [choic
 WARMUP_SHARE: Final = 0.2
 """The first fifth is left out: nearly every step is clipped there in health (science 5)."""
 LEAST_POINTS: Final = 100
+"""Fewer points than this give no share [choice: the first fifth is left out as warm-up]."""
 CLIP_KEYS: Final = (
     "max_grad_norm",
     "gradient_clip_val",

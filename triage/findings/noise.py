@@ -12,7 +12,7 @@ from triage.model import Evidence
 TURNED: Final = 0.10
 """A rise of 10 % between block medians is a rise that a person sees (the strong tier's effect)."""
 TURNED_BLOCKS: Final = 4
-"""... that lasted for an eighth of the log."""
+"""... that lasted for an eighth of the log [choice]."""
 TURNED_WANDER: Final = 6.0
 """... and is six times what the level wanders from block to block (as in the drift detector)."""
 

@@ -36,7 +36,7 @@ GATE_ROWS: Final = 8
 """The rise gate: excess also over the median of the last 8 accepted rows (science 10)."""
 
 HIGHEST_ROWS: Final = 16
-"""Rows whose largest value a towering row is compared with (detectors/_tiers.py)."""
+"""Rows whose largest value a towering row is compared with [choice: the longest level tier]."""
 
 RECORD_ROWS: Final = 100
 """The record rule compares with the largest residual of the last 100 accepted rows (science 10)."""
@@ -53,6 +53,7 @@ SMALL_SAMPLE: Final = 16.0
 """Thresholds on z are widened by sqrt(1 + 16/n), n accepted rows (science 10)."""
 
 MAD_TO_SD: Final = 1.4826
+"""Standard deviation of Gaussian noise over its median absolute deviation, 1 / 0.6745 [theory]."""
 
 
 @dataclass(slots=True)

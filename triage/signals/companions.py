@@ -29,6 +29,7 @@ LONGEST: Final = 200
 """Rows after which a departed companion is taken as its new normal: the look-back for precursors (definitions 4.5)."""
 
 CHUNK: Final = 2048
+"""Most rows that are forecast at once [choice: past it the fixed cost of a call no longer shows]."""
 
 
 def departures(columns: Mapping[str, Array], logged: Mapping[str, Mask]) -> dict[str, Array]:

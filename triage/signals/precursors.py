@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LOOK_BACK_STEPS: Final = 200
 """A precursor reaches at most 200 steps back from the onset (definitions 4.5)."""
 BRIDGE: Final = 2
-"""Rows in band that do not break the stretch of a precursor: the same bridging as for the onset."""
+"""Rows in band that do not break the stretch of a precursor: the same bridging as for the onset (definitions 4.5)."""
 
 
 def last_healthy(signals: SignalTable, name: str, healthy: int | None, onset: int) -> int | None:

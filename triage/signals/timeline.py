@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEVEL_ROWS: Final = 32
-"""Logged points before the departure whose median is the level a ratio is taken to."""
+"""Logged points before the departure whose median is the level a ratio is taken to [choice: the early window]."""
 AHEAD: Final = 8
-"""Points after the onset in which a signal that follows is still looked for."""
+"""Points after the onset in which a signal that follows is still looked for [choice: as many as before it]."""
 LR_JUMP: Final = 1.5
 LR_BACK: Final = 8
 """A step of the learning rate of 1.5 x within 8 points up to the onset (science 7.3)."""
