@@ -33,7 +33,7 @@ MEDIAN_SE: Final = 1.2533
 BEYOND_START: Final = 1.5
 """Upper end of what counts as back at the start (definitions 4.6)."""
 LASTING: Final = 4
-"""Blocks above the best level, the last included, each of them: a rise that has lasted an eighth of the log [choice]."""
+"""Blocks above the best level, the last included, each of them: an eighth of the log [choice]."""
 
 
 def detect(signals: SignalTable, options: Options) -> list[Event]:

@@ -19,7 +19,7 @@ JUMP: Final = {"lr": 1.5, "u_over_lr": 3.0, "loss_scale": 3.9}
 """Ratios across a resume that are no continuation: an lr step of 1.5 x (science 7.3), an update of 3 x at one lr
 (a full optimizer reset gives 4.4 x, science 4.2), two doublings of the loss scale."""
 AROUND: Final = 5
-"""Logged points before and after the mark whose medians are compared [choice: an emptied state is still 2 x its level]."""
+"""Logged points before and after the mark whose medians are compared [choice]."""
 
 
 def find(context: Context) -> Iterable[Found]:
