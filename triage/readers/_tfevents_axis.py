@@ -200,6 +200,8 @@ def _on_batches(run: Track, scalars: Scalars, kinds: Array) -> Array:
     import numpy as np
 
     step = scalars.step
+    if not run.has_batches and not ((kinds == _BATCH) | (kinds == _EPOCH)).any():
+        return step
     is_batch = kinds == _BATCH
     run.has_batches |= bool(is_batch.any())
     last = np.maximum.accumulate(np.where(is_batch, np.arange(len(step)), -1))

@@ -149,6 +149,7 @@ def _groups(records: Records, length: int, members: Array, facts: Facts, templat
     whole = np.ndarray((len(records.data) - 8 * n_words + 1,), f"V{8 * n_words}", records.data, 0, (1,))
     words = whole[records.starts[members]].view(np.uint64).reshape(-1, n_words)
     octets = words.view(np.uint8)
+    columns = np.ascontiguousarray(words.T)  # whole columns are compared, not rows
     widths = _step_widths(octets)
     for width in np.flatnonzero(np.bincount(widths, minlength=_LONGEST_STEP + 2)[: _LONGEST_STEP + 1]).tolist():
         pending = np.flatnonzero(widths == width)
@@ -159,12 +160,15 @@ def _groups(records: Records, length: int, members: Array, facts: Facts, templat
             template = template_of(sample, facts)
             if template is None or template.step_bytes != width:
                 continue
-            series, taken = _alike(words[pending], length, template, facts, templates)
-            if not taken.any():
-                continue
-            chosen = pending[taken]
-            yield _extract(octets[chosen], members[chosen], template, series[taken])
-            pending = pending[~taken]
+            is_all = len(pending) == len(members)
+            series, taken = _alike(columns if is_all else columns[:, pending], length, template, facts, templates)
+            if is_all and taken.all():
+                yield _extract(octets, members, template, series)
+                return
+            if taken.any():
+                chosen = pending[taken]
+                yield _extract(octets[chosen], members[chosen], template, series[taken])
+                pending = pending[~taken]
 
 
 def _step_widths(octets: Array) -> Array:
@@ -181,8 +185,15 @@ def _step_widths(octets: Array) -> Array:
     return width
 
 
-def _alike(words: Array, length: int, template: Template, facts: Facts, templates: Templates) -> tuple[Array, Array]:
+def _alike(columns: Array, length: int, template: Template, facts: Facts, templates: Templates) -> tuple[Array, Array]:
     """Sort records by their fixed bytes.
+
+    Args:
+        columns: (words, records) the bytes of the records, eight at a time.
+        length: bytes of a record.
+        template: says which of them are fixed.
+        facts: where new series get their numbers.
+        templates: what is known from earlier chunks; grows.
 
     Returns:
         The series of every record's values (rows of -1 where unknown), and which records were proven alike: all fixed
@@ -190,25 +201,29 @@ def _alike(words: Array, length: int, template: Template, facts: Facts, template
     """
     import numpy as np
 
-    n_words = words.shape[1]
-    fixed = np.frombuffer(template.fixed.ljust(8 * n_words, b"\0"), np.uint64)
-    masked = words & fixed
-    factors = np.array([pow(_ODD, power + 1, 1 << 64) for power in range(n_words)], dtype=np.uint64)
-    _, first, kind = np.unique((masked * factors).sum(axis=1, dtype=np.uint64), return_index=True, return_inverse=True)
+    fixed = np.frombuffer(template.fixed.ljust(8 * len(columns), b"\0"), np.uint64)
+    used = [word & bits for word, bits in zip(columns, fixed, strict=True) if bits]
+    mixed = np.zeros(columns.shape[1], np.uint64)
+    for power, word in enumerate(used, 1):
+        mixed += word * np.uint64(pow(_ODD, power, 1 << 64))
+    _, first, kind = np.unique(mixed, return_index=True, return_inverse=True)
     sizes = np.bincount(kind)
     series = np.full((len(first), len(template.places)), -1, dtype=np.int32)
     for number in np.flatnonzero(sizes >= MIN_MEMBERS).tolist():
-        key = (template.fixed, masked[first[number]].tobytes())
+        sample = columns[:, first[number]]
+        key = (template.fixed, (sample & fixed).tobytes())
         if key not in templates.known:
             if len(templates.known) >= MOST_TEMPLATES:
                 templates.known.clear()
-            own = template_of(words[first[number]].tobytes()[:length], facts)
+            own = template_of(sample.tobytes()[:length], facts)
             fits = own is not None and own.fixed == template.fixed and own.places == template.places
             templates.known[key] = own.series if own is not None and fits else None
         if (found := templates.known[key]) is not None:
             series[number] = found
     # The hash only sorts; what counts is that the bytes are equal.
-    taken = (series[kind, 0] >= 0) & (masked == masked[first][kind]).all(axis=1)
+    taken: Array = (series[:, 0] >= 0)[kind]
+    for word in used:
+        taken &= word == word[first][kind]
     return series[kind], taken
 
 

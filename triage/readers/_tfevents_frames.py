@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-CHUNK: Final = 4 << 20
-"""Bytes read at a time: some 80,000 scalars, so that the fixed costs of a chunk vanish and its arrays stay small."""
+CHUNK: Final = 2 << 20
+"""Bytes read at a time: some 40,000 scalars, so that the fixed costs of a chunk vanish and its arrays stay small."""
 
 PAD: Final = 8
 """Zero bytes put behind a chunk, so that its last record can be looked at in whole words."""
@@ -33,6 +33,9 @@ FOOTER: Final = 4
 
 SCANNED_LENGTH_BYTES: Final = 3
 """Records below 2^24 bytes are found by scanning for the zero bytes of their length; longer ones one by one."""
+
+COMMON_LENGTH: Final = 1 << 10
+"""Records shorter than this come in many of one length, and are cut out of the chunk together."""
 
 _MASK_DELTA: Final = 0xA282EAD8
 """TensorFlow stores checksums rotated by 15 bits plus this, so that a checksum of checksums stays meaningful."""
@@ -114,7 +117,7 @@ def read_records(stream: BinaryIO, longest: int, damage: Damage) -> Iterator[Rec
     rest, wanted = b"", CHUNK
     while piece := stream.read(wanted):
         damage.size += len(piece)
-        data = rest + piece + bytes(PAD)
+        data = b"".join((rest, piece, bytes(PAD)))
         end = len(data) - PAD
         begin = damage.size - end
         starts, lengths, done, is_broken = _walk(data, end)
@@ -216,30 +219,46 @@ def _walk(data: bytes, end: int) -> tuple[Array, Array, int, bool]:
 
 
 def _headers(data: bytes, end: int) -> tuple[Array, Array]:
-    """All places with the header of a record below 2^24 bytes whose length has a right checksum, and the lengths."""
+    """All places with the header of a record of 1 to 2^24 - 1 bytes whose length has a right checksum, and the lengths.
+
+    Such a length ends in a run of at least five zero bytes, so that four of them begin at an even place.
+    """
     import numpy as np
 
-    count = end - HEADER + 1
-    if count <= 0:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     octets = np.frombuffer(data, np.uint8)
-    zero = octets[SCANNED_LENGTH_BYTES:end] == 0
-    two = zero[:-1] & zero[1:]
-    four = two[:-2] & two[2:]
-    heads = np.flatnonzero(four[:count] & zero[4 : 4 + count])
-    low, middle, high = octets[heads], octets[heads + 1], octets[heads + 2]
-    first, second, third = _length_checksums()
-    crc = first[low] ^ second[middle] ^ third[high]
-    stored = _words(data, "<u4")[heads + 8]
-    right = _masked(crc) == stored
-    heads = heads[right]
-    lengths = low[right].astype(np.int64) | middle[right].astype(np.int64) << 8 | high[right].astype(np.int64) << 16
-    return heads, lengths
+    zero = octets[: end & ~1].view("<u2") == 0
+    runs = zero[:-1] & zero[1:]
+    runs[1:] &= ~runs[:-1]  # only where a run begins
+    begins = 2 * np.flatnonzero(runs)
+    begins = begins[(begins > 1) & (begins + HEADER <= end)]
+    # The highest byte of the length that is not zero: its first, second or third.
+    last = begins - 1 - (octets[begins - 1] == 0)
+    found = []
+    for size in range(1, SCANNED_LENGTH_BYTES + 1):
+        heads = np.maximum(last - (size - 1), 0)
+        lengths = _words(data, "<u8")[heads]
+        crc = _length_checksum(lengths, size)
+        right = (last >= size - 1) & (lengths < 1 << 8 * size) & (_masked(crc) == _words(data, "<u4")[heads + 8])
+        found.append((heads[right], lengths[right].astype(np.int64)))
+        last = last[~right]
+    heads, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(heads, kind="stable")
+    return heads[order], lengths[order]
+
+
+def _length_checksum(lengths: Array, size: int) -> Array:
+    """The CRC-32C of lengths below 2^(8 × size), as eight bytes each."""
+    import numpy as np
+
+    crc = np.full(len(lengths), _length_tables()[0][0], np.uint32)
+    for place in range(size):
+        crc ^= _length_tables()[1][place][(lengths >> np.uint64(8 * place) & np.uint64(0xFF)).astype(np.intp)]
+    return crc
 
 
 @cache
-def _length_checksums() -> tuple[Array, Array, Array]:
-    """CRC-32C of a length by its three low bytes: a CRC of equal-length inputs is linear, so the parts are XORed."""
+def _length_tables() -> tuple[Array, tuple[Array, ...]]:
+    """The CRC-32C of length 0, and what each low byte of a length adds to it; CRCs of one input length are linear."""
     import numpy as np
     from crc32c import crc32c
 
@@ -249,17 +268,30 @@ def _length_checksums() -> tuple[Array, Array, Array]:
         lengths = (value << 8 * place for value in range(256))
         return np.array([crc32c(length.to_bytes(8, "little")) ^ nothing for length in lengths], dtype=np.uint32)
 
-    return table(0) ^ np.uint32(nothing), table(1), table(2)
+    return np.array([nothing], np.uint32), tuple(map(table, range(SCANNED_LENGTH_BYTES)))
 
 
 def _have_right_checksum(data: bytes, starts: Array, lengths: Array) -> Array:
+    """(records,) is the checksum of the data right?"""
     import numpy as np
     from crc32c import crc32c
 
-    ends = starts + lengths
-    payloads = map(data.__getitem__, map(slice, starts.tolist(), ends.tolist()))
-    crc = np.fromiter(map(crc32c, payloads), np.uint32, len(starts))
-    right: Array = _masked(crc) == _words(data, "<u4")[ends]
+    crc = np.empty(len(starts), np.uint32)
+    short = np.minimum(lengths, COMMON_LENGTH).astype(np.uint16)
+    order = np.argsort(short, kind="stable")
+    sizes = np.bincount(short)
+    ends = np.cumsum(sizes)
+    for length in np.flatnonzero(sizes).tolist():
+        members = order[ends[length] - sizes[length] : ends[length]]
+        if 0 < length < COMMON_LENGTH:
+            # Cut out by one call: half the cost of the checksum itself is to make its bytes.
+            whole = np.ndarray((len(data) - length + 1,), f"V{length}", data, 0, (1,))
+            payloads = iter(whole[starts[members]].tolist())
+        else:
+            begins = starts[members]
+            payloads = map(data.__getitem__, map(slice, begins.tolist(), (begins + lengths[members]).tolist()))
+        crc[members] = np.fromiter(map(crc32c, payloads), np.uint32, len(members))
+    right: Array = _masked(crc) == _words(data, "<u4")[starts + lengths]
     return right
 
 

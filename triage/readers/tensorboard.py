@@ -47,7 +47,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source, limits: Limits, wanted: Wanted) -> Iterator[Block]:
-    """Yield a block for every 4 MiB or so, and for each run a last one without rows that says what was left out.
+    """Yield a block for every 2 MiB or so, and for each run a last one without rows that says what was left out.
 
     Rows have `step`, `wall_time` and a column for every tag that was logged at that step. Files that were found with
     this one (`Source.together`) are read too, as parts of its run or as runs of their own. Files with nothing but a
