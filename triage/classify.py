@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from triage.incidents import CLUSTER_GAP, group
 from triage.model import (
@@ -26,8 +26,14 @@ from triage.signals import SignalTable
 from triage.signals.companions import DEPART_Z
 from triage.signals.precursors import last_healthy, stretch_start
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 SINGLE_POINTS: Final = 3
 """A single-step excursion has at most 3 logged points (definitions 5.2)."""
+START_STEPS: Final = 2
+"""A log that begins later than this, and than two logging intervals, is an excerpt of a longer run [choice]."""
 FIRST_POINTS: Final = 2
 """First-step NaN: the first non-finite value lies in the first or second logged point (definitions 5.2)."""
 ABRUPT_POINTS: Final = 3
@@ -45,6 +51,8 @@ class Facts:
     """0-based logged point of the first non-finite loss or gradient; None if all are finite."""
     blew_up_before: bool
     """A finite excursion came before the first non-finite value."""
+    begins_at_start: bool
+    """The log begins with the run; an excerpt that begins later had a finite history before its first point."""
     is_open: bool
     points: int
     excursions: int
@@ -63,6 +71,7 @@ class Row:
 
 def _starts_nonfinite(f: Facts) -> bool:
     early = f.first_nonfinite_point is not None and f.first_nonfinite_point < FIRST_POINTS
+    early = early and (f.begins_at_start or f.first_nonfinite_point == 0)
     return early and not f.blew_up_before and f.is_open
 
 
@@ -147,20 +156,31 @@ def facts_of(signals: SignalTable, incident: Incident, first: NonFinite | None) 
         at_rows, _ = signals.points(first.signal)
         at_rows = at_rows[signals.segment[at_rows] == segment]
         point = int(np.searchsorted(signals.step[at_rows], first.step))
+        value = signals.columns[incident.signal]
         finite_before = any(
-            e.n_nonfinite == 0 or signals.step[e.onset] < first.step
+            e.tier != "nonfinite" and signals.step[e.onset] <= first.step and np.isfinite(value[e.onset])
             for e in events
-            if e.tier != "nonfinite" and signals.step[e.onset] < first.step
         )
     return Facts(
         never_finite=incident.signal != "grad_norm" and not bool(np.isfinite(values[own]).any()),
         first_nonfinite_point=point,
         blew_up_before=finite_before,
+        begins_at_start=_begins_at_start(signals.step[rows[own]]),
         is_open=any(e.is_open for e in events) and not incident.is_periodic,
         points=sum(e.width for e in events),
         excursions=sum(e.n_groups for e in events),
         is_periodic=incident.is_periodic,
     )
+
+
+def _begins_at_start(step: NDArray[np.int64]) -> bool:
+    """Is the first logged step within two logging intervals of the start, as far as a few steps can tell?"""
+    import numpy as np
+
+    gaps = np.diff(step)
+    gaps = gaps[gaps > 0]
+    interval = int(gaps.min()) if len(gaps) else 1
+    return bool(len(step)) and int(step[0]) <= max(START_STEPS, 2 * interval)
 
 
 def _first_nonfinite(signals: SignalTable, incident: Incident) -> NonFinite | None:

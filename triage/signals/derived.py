@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
+TOO_SMALL: Final = 1.5
+"""The row in which the filter begins holds a mean of fewer steps, never much more than the level before: a row above
+1.5 x of it is a finite blow-up that came first."""
+
 ZERO_RUN: Final = 3
 """Losses of exactly 0.0 to the end of a log without gradients that hide a NaN: at least so many (science 9.1: every row
 after the NaN is 0.0; a memorised loss reaches 0 gradually)."""
@@ -37,8 +41,10 @@ def hidden_losses(columns: MutableMapping[str, Array], logged: MutableMapping[st
         bad = logged["grad_norm"] & ~np.isfinite(columns["grad_norm"])
         hidden = zero & bad
         points = np.flatnonzero(has_loss)
+        healthy = loss[has_loss & ~bad & np.isfinite(loss)]
+        ceiling = TOO_SMALL * float(np.median(healthy[-8:])) if len(healthy) else np.inf
         for here, after in pairwise(points):
-            if hidden[after] and bad[here] and np.isfinite(loss[here]):
+            if hidden[after] and bad[here] and np.isfinite(loss[here]) and loss[here] <= ceiling:
                 hidden[here] = True
         return np.flatnonzero(hidden)
     points = np.flatnonzero(has_loss)
