@@ -1,6 +1,6 @@
 """The canonical columns: name, unit, meaning, which way is bad; and the alias table that leads to them.
 
-The aliases are data (`columns.toml`); a user's own file of the same form is added in front with `--columns FILE`.
+The aliases are data (`columns.toml`); a user adds to them with `--map` and the table `[aliases]` of `triage.toml`.
 """
 
 from __future__ import annotations
