@@ -151,7 +151,7 @@ def test_a_writer_that_resumed_says_so_and_nothing_is_purged(tmp_path: Path) -> 
     frame, notices, meta = read_events(tmp_path, [*before, ev.header(1.8e9), ev.session_start(1.8e9, 30), *after])
     assert frame["step"].to_list() == [*range(40), *range(30, 50)]
     assert (notices["session-start"].count, notices["session-start"].detail) == (1, {"steps": "30"})
-    assert [(event["step"], event["kind"]) for event in meta["text_events"]] == [(30, "restart")]
+    assert [(event["step"], event["kind"]) for event in meta["text_events"]] == [(30, "resume")]
 
 
 def test_meta_says_what_was_read(tmp_path: Path) -> None:
@@ -160,6 +160,7 @@ def test_meta_says_what_was_read(tmp_path: Path) -> None:
     assert meta == {
         "format": "tensorboard",
         "step_column": "step",
+        "aliases": {"eval/epoch_loss": "eval_loss"},
         "bytes": len(data),
         "dropped": 0,
         "writer": "tests.writer",

@@ -95,6 +95,8 @@ def test_keras_epochs_of_both_writers_stand_at_the_batches_of_training(tmp_path:
         begin = T0 + 10 * epoch
         train += [ev.event(begin + i, 16 * epoch + 8 * i, ev.simple("batch_loss", 1.0)) for i in (1, 2)]
         val.append(ev.event(begin + 3, epoch, ev.simple("epoch_loss", 2.0)))
+        if epoch == 1:
+            val.append(ev.event(begin + 2.9, 32, ev.simple("evaluation_loss_vs_iterations", 2.0)))
         train.append(ev.event(begin + 3.1, epoch, ev.simple("epoch_loss", 1.5)))
     for folder, payloads in (("train", train), ("validation", val)):
         (tmp_path / folder).mkdir()
@@ -103,6 +105,23 @@ def test_keras_epochs_of_both_writers_stand_at_the_batches_of_training(tmp_path:
     assert steps(table) == [8, 16, 24, 32, 40, 48]
     assert table.source.columns["loss"].source == "batch_loss"
     assert table.frame["eval_loss"].to_list() == [None, 2.0, None, 2.0, None, 2.0]
+
+
+def test_the_steps_of_deepspeed_count_samples(tmp_path: Path) -> None:
+    write(tmp_path, losses(range(256, 2560, 256), tag="Train/Samples/train_loss"))
+    table = only(tmp_path)
+    assert table.source.step_unit == "sample"
+    assert table.source.columns["loss"].source == "Train/Samples/train_loss"
+
+
+def test_the_second_copy_of_megatron_is_left_out(tmp_path: Path) -> None:
+    values = [(step, {"lm loss": 2.0}) for step in range(1, 9)]
+    copies = [(8 * step, {"lm loss vs samples": 2.0}) for step in range(1, 9)]
+    write(tmp_path, [row for pair in zip(values, copies, strict=True) for row in pair])
+    table = only(tmp_path)
+    assert steps(table) == list(range(1, 9))
+    assert table.source.columns["loss"].source == "lm loss"
+    assert "other-axis" in notice_ids(table)
 
 
 def test_add_scalars_of_torch_is_one_run(tmp_path: Path) -> None:

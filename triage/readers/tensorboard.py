@@ -32,6 +32,9 @@ MARK: Final = b"brain.Event:"
 NAME: Final = "tfevents"
 """In the name of every event file."""
 
+ALIASES: Final = {"eval/epoch_loss": "eval_loss"}
+"""Keras logs its evaluations twice: once an epoch, which is all of them, and over the batches, which is only some."""
+
 
 def sniff(source: Source) -> bool:
     """Does it begin with a record, and is that one of events?
@@ -116,7 +119,7 @@ def _frames(files: Sequence[EventFile], run: Track, names: Names, limits: Limits
 def _meta(files: Sequence[EventFile]) -> dict[str, Any]:
     writers = {file.facts.writer: None for file in files if file.facts.writer}
     events = [
-        {"step": step, "kind": "restart", "text": f"the writer resumed and begins again at step {step}"}
+        {"step": step, "kind": "resume", "text": f"the writer resumed and begins again at step {step}"}
         for file in files
         for _, step in file.facts.starts
         if step
@@ -124,6 +127,7 @@ def _meta(files: Sequence[EventFile]) -> dict[str, Any]:
     return {
         "format": "tensorboard",
         "step_column": STEP,
+        "aliases": ALIASES,
         "bytes": sum(file.damage.size for file in files),
         "dropped": sum(file.damage.wrong + file.damage.oversize + file.facts.undecodable for file in files),
         **({"writer": ", ".join(writers)} if writers else {}),
