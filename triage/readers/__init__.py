@@ -9,11 +9,11 @@ from typing import BinaryIO, Final
 from triage.errors import TriageError, UnreadableError, UsageError
 from triage.model import Notice, ReadError, RunTable
 from triage.options import Options
-from triage.readers import csv, hf_console, hf_state, json_document, jsonl, mlflow, parquet, tensorboard, wandb
+from triage.readers import console, csv, hf_console, hf_state, json_document, jsonl, mlflow, parquet, tensorboard, wandb
 from triage.readers._contract import Reader, Source, Wanted, everything
 from triage.readers._discover import Candidate, discover
 from triage.readers._gather import Part, collect
-from triage.readers._refused import CONSOLE, REFUSED
+from triage.readers._refused import REFUSED
 from triage.readers._table import RunInput, build
 from triage.readers._witness import Record, believed
 
@@ -27,8 +27,8 @@ READERS: Final[tuple[Reader, ...]] = (
     jsonl.READER,
     json_document.READER,
     csv.READER,
+    console.READER,
     hf_console.READER,
-    CONSOLE,
 )
 """In sniff order: sure signatures first, free text last. A new reader is one file and one line here."""
 

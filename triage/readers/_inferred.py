@@ -38,6 +38,9 @@ FOLLOWERS: Final = ("grad_norm", "update_norm", "param_norm", "update_ratio")
 NOT_COMPANIONS: Final = frozenset({"row", "segment", "step", "time", "epoch", "rank", "samples"})
 """Columns that evaluation rows carry too."""
 
+SKIP_COLUMNS: Final = frozenset({"is_skipped", "loss_scale", "grad_norm"})
+"""What the message of a loss scaler tells of a skipped step."""
+
 COMPANION_SHARE: Final = 0.9
 """Share of the rows with a loss in which a column must be filled to be a mark of a training row."""
 
@@ -85,7 +88,7 @@ def inferred_nan(frame: pl.DataFrame) -> dict[str, Array]:
     training = np.zeros(frame.height, dtype=bool)
     for name in companions:
         training |= frame[name].is_not_null().to_numpy()
-    training &= ~_evaluation_rows(frame, has_loss, companions)
+    training &= ~_evaluation_rows(frame, has_loss, companions) & ~_bare_skips(frame)
     blank = training & ~has_loss
     if not blank.any():
         return {}
@@ -172,6 +175,19 @@ def _evaluation_rows(frame: pl.DataFrame, has_loss: Array, companions: Sequence[
     if rows.any() and 2 * int((rows & has_loss).sum()) < int(rows.sum()) and has_loss.any():
         return rows
     return np.zeros(frame.height, dtype=bool)
+
+
+def _bare_skips(frame: pl.DataFrame) -> Array:
+    """Rows that say that a step was skipped and nothing else: a message of a loss scaler, no row of the training loop."""
+    import numpy as np
+
+    if "is_skipped" not in frame.columns:
+        return np.zeros(frame.height, dtype=bool)
+    bare = np.asarray(frame["is_skipped"].fill_null(0.0).fill_nan(0.0).to_numpy() > 0)
+    for column in frame.iter_columns():
+        if bare.any() and column.name not in SKIP_COLUMNS and column.name not in NOT_COMPANIONS:
+            bare &= column.is_null().to_numpy()
+    return bare
 
 
 def _nearly_filled(filled: Array) -> bool:
