@@ -22,7 +22,7 @@ from triage.model import (
     NonFinite,
     Status,
 )
-from triage.signals import SignalTable
+from triage.signals import SignalTable, updates_before
 from triage.signals.companions import DEPART_Z
 from triage.signals.precursors import last_healthy, stretch_start
 
@@ -51,6 +51,8 @@ class Facts:
     """0-based logged point of the first non-finite loss or gradient; None if all are finite."""
     blew_up_before: bool
     """A finite excursion came before the first non-finite value."""
+    at_first_update: bool
+    """It came with the first optimizer update, however many micro-batches were logged before."""
     begins_at_start: bool
     """The log begins with the run; an excerpt that begins later had a finite history before its first point."""
     is_open: bool
@@ -71,7 +73,7 @@ class Row:
 
 def _starts_nonfinite(f: Facts) -> bool:
     early = f.first_nonfinite_point is not None and f.first_nonfinite_point < FIRST_POINTS
-    early = early and (f.begins_at_start or f.first_nonfinite_point == 0)
+    early = (early and (f.begins_at_start or f.first_nonfinite_point == 0)) or f.at_first_update
     return early and not f.blew_up_before and f.is_open
 
 
@@ -165,6 +167,7 @@ def facts_of(signals: SignalTable, incident: Incident, first: NonFinite | None) 
         never_finite=incident.signal != "grad_norm" and not bool(np.isfinite(values[own]).any()),
         first_nonfinite_point=point,
         blew_up_before=finite_before,
+        at_first_update=first is not None and updates_before(signals, int(segment), first.step) == 1,
         begins_at_start=_begins_at_start(signals.step[rows[own]]),
         is_open=any(e.is_open for e in events) and not incident.is_periodic,
         points=sum(e.width for e in events),

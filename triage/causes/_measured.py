@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from triage.model import Diagnosis, Finding
 from triage.signals import SignalTable
-from triage.signals.table import is_eval_loss
+from triage.signals.table import is_eval_loss, updates_before
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,6 +42,9 @@ def of_diagnosis(signals: SignalTable, d: Diagnosis) -> dict[tuple[str, str], fl
         "is_short": float(d.n_points <= 3),
     }
     if d.first_nonfinite is not None:
+        updates = updates_before(signals, d.segment, d.first_nonfinite.step)
+        if updates is not None:
+            out["updates_before"] = updates
         loss = signals.columns.get("loss")
         at_step = np.flatnonzero((signals.step == d.first_nonfinite.step) & (signals.segment == d.segment))
         row = int(at_step[0]) if len(at_step) else d.row_onset

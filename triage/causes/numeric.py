@@ -18,6 +18,8 @@ GRAD_QUIET: Final = Check("grad-quiet-before", "grad_norm", "quiet_before", "=="
 LR_JUMPED: Final = Check("lr-jumped", "lr", "jump_ratio", ">=", 1.5)
 LR_TINY: Final = Check("lr-tiny", "lr", "value_at_onset", "<=", 1e-6)
 SCALE_HALVED: Final = Check("scale-halved", "loss_scale", "halvings_100", ">=", 4)
+IN_WARMUP: Final = Check("lr-in-warmup", "lr", "in_warmup", "==", 1)
+FIRST_UPDATE: Final = Check("first-update", "incident", "updates_before", "==", 1)
 
 RULES: Final = (
     CauseRule(
@@ -37,7 +39,8 @@ RULES: Final = (
     CauseRule(
         "numeric/first-update",
         FIRST | {"non-recovering"},
-        requires=((AT_SECOND,), (LOSS_BAD, LOSS_FINE)),
+        requires=((AT_SECOND, FIRST_UPDATE), (LOSS_BAD, LOSS_FINE)),
+        raises=(FIRST_UPDATE,),
         base=0.5,
         top=0.6,
     ),
@@ -46,7 +49,7 @@ RULES: Final = (
         frozenset({"single-step", "consecutive", "non-recovering"}),
         requires=((NONFINITE,), (HISTORY,), (SUDDEN,)),
         raises=(GRAD_QUIET,),
-        lowers=(LR_JUMPED, SCALE_HALVED),
+        lowers=(LR_JUMPED, SCALE_HALVED, IN_WARMUP),
         keys=("grad_norm",),
         base=0.5,
     ),

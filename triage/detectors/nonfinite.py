@@ -22,7 +22,10 @@ WATCHED: Final = ("grad_norm",)
 
 
 def detect(signals: SignalTable, options: Options) -> list[Event]:
-    """One event per watched column whose values are non-finite up to the end of a segment."""
+    """One event per watched column whose values are non-finite up to the end of a segment.
+
+    In a log without a loss every non-finite value counts: nothing else can tell.
+    """
     del options
     events: list[Event] = []
     for name in WATCHED:
@@ -33,6 +36,23 @@ def detect(signals: SignalTable, options: Options) -> list[Event]:
             event = _tail(name, rows[segment], values[segment], signals)
             if event is not None:
                 events.append(event)
+            elif not signals.judged:
+                events += _guarded(name, rows[segment], values[segment], signals)
+    return events
+
+
+def _guarded(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signals: SignalTable) -> list[Event]:
+    """Stretches of non-finite values that were skipped by the trainer, or after which finite ones came."""
+    import numpy as np
+
+    bad = ~np.isfinite(values)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], bad.astype(int), [0]])))
+    events = []
+    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+        skipped = signals.columns.get("is_skipped")
+        guarded = skipped is not None and bool((np.nan_to_num(skipped[rows[start:stop]]) > 0).all())
+        back = int(rows[stop]) if stop < len(rows) else int(rows[stop - 1]) if guarded else None
+        events.append(_event(name, rows, values, (int(start), int(stop)), back, signals))
     return events
 
 
@@ -53,7 +73,22 @@ def _tail(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signal
     length = len(values) - start
     if length < min(STAYS, max(2, len(values))):
         return None
+    return _event(name, rows, values, (start, len(values)), None, signals)
+
+
+def _event(
+    name: str,
+    rows: NDArray[np.intp],
+    values: NDArray[np.float64],
+    span: tuple[int, int],
+    recovered: int | None,
+    signals: SignalTable,
+) -> Event:
+    """One stretch of non-finite values, from the first point of `span` to before its second."""
+    start, stop = span
     step = int(signals.step[rows[start]])
+    found = Evidence("nonfinite-value", name, float(values[start]), None, None, step)
+    stays = Evidence("nonfinite-stays", name, float(stop - start), None, float(STAYS), step)
     return Event(
         signal=name,
         detector="nonfinite",
@@ -61,22 +96,19 @@ def _tail(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signal
         onset=int(rows[start]),
         trigger=int(rows[start]),
         peak=int(rows[start]),
-        end=int(rows[-1]) + 1,
-        recovered=None,
+        end=int(rows[stop - 1]) + 1,
+        recovered=recovered,
         healthy=int(rows[start - 1]) if start else None,
-        width=length,
+        width=stop - start,
         censored=False,
-        is_open=True,
-        n_nonfinite=length,
+        is_open=recovered is None,
+        n_nonfinite=stop - start,
         peak_value=float(values[start]),
         level=None,
         excess=float("inf"),
         z=float("inf"),
         confidence="high",
-        evidence=(
-            Evidence("nonfinite-value", name, float(values[start]), None, None, step),
-            Evidence("nonfinite-stays", name, float(length), None, float(STAYS), step),
-        ),
+        evidence=(found,) if recovered is not None else (found, stays),
     )
 
 

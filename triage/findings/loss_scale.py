@@ -41,8 +41,9 @@ def collapse(context: Context) -> Iterable[Found]:
         return
     step = signals.step[rows]
     halvings = np.flatnonzero(np.diff(scale) <= -0.99) + 1
-    halvings = halvings[step[halvings] >= step[0] + SEARCH_STEPS]
-    halvings = halvings[halvings > _search_end(scale)]
+    if step[0] < SEARCH_STEPS:  # an excerpt from later in a run holds no search
+        halvings = halvings[step[halvings] >= step[0] + SEARCH_STEPS]
+        halvings = halvings[halvings > _search_end(scale)]
     drops = np.round(-np.diff(scale, prepend=scale[0]))[halvings]
     for i, at in enumerate(halvings):
         near = halvings[: i + 1][step[halvings[: i + 1]] > step[at] - HALVINGS_STEPS]

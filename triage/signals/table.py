@@ -27,6 +27,8 @@ OPPONENT: Final = re.compile(
 )
 """Names of the loss of the other player of an adversarial pair. The two move against each other: a generator whose loss
 rises for good has met a better discriminator, it has not diverged."""
+OPTIMIZER_STEP: Final = "optimizer_step"
+"""Column of the second counter of trainers that log every micro-batch."""
 BOOKKEEPING: Final = frozenset({"row", "segment", "step", "time", "rank"})
 
 
@@ -146,3 +148,21 @@ def is_eval_loss(name: str) -> bool:
         return False
     held_out = any(word in lowered for word in ("eval", "valid", "val/", "val_", "test", "dev"))
     return held_out and any(word in lowered for word in ("loss", "crossentropy", "cross_entropy", "nll"))
+
+
+def updates_before(signals: SignalTable, segment: int, step: int) -> float | None:
+    """Optimizer updates that were applied before a row, where the log counts them beside its micro-steps.
+
+    None where it does not. Trainers with two counters log a loss per micro-batch; what breaks after their first update
+    breaks many rows into the log.
+    """
+    import numpy as np
+
+    if OPTIMIZER_STEP not in signals.columns:
+        return None
+    rows = np.flatnonzero((signals.segment == segment) & signals.logged[OPTIMIZER_STEP])
+    at = rows[signals.step[rows] <= step]
+    if not len(at):
+        return None
+    counts = signals.columns[OPTIMIZER_STEP]
+    return float(counts[at[-1]] - counts[rows[0]])
