@@ -142,6 +142,8 @@ def test_several_runs_in_a_list() -> None:
 def test_several_runs_by_name() -> None:
     blocks = blocks_of(READER, json.dumps({"adam": COLUMNS, "sgd": COLUMNS}))
     assert [block.run for block in blocks] == ["adam", "sgd"]
+    blocks = blocks_of(READER, json.dumps({"config": {"betas": [0.9, 0.99]}, "a": {"log": ROWS}, "b": {"log": ROWS}}))
+    assert [(block.run, block.frame.height) for block in blocks] == [("a", 12), ("b", 12)]
     assert _only({"train": COLUMNS, "val": COLUMNS}).columns == ["train/loss", "train/lr", "val/loss", "val/lr"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import resource
+import time
 from pathlib import Path
 
 import polars as pl
@@ -283,9 +284,24 @@ def test_a_line_of_a_hundred_megabytes_is_passed_over_in_little_memory(tmp_path:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10  # KiB
 
 
-def test_hostile_nesting_in_a_line_stays_linear() -> None:
-    text = '{"a":' * 200_000 + "\n" + _rows(2)
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a":' * 200_000,
+        '{"' * 500_000,
+        '{"log": "' + '\\"' * 500_000,
+        '{"a": 1, ' * 100_000,
+        "[" * 100_000 + "1," * 100_000,
+        '{"a": ' + " " * 1_000_000,
+        '{"a": -' + "9" * 1_000_000,
+    ],
+    ids=["objects", "keys", "escaped quotes", "pairs", "lists", "blanks", "digits"],
+)
+def test_hostile_lines_take_linear_time(line: str) -> None:
+    text = line + "\n" + _rows(2)
+    start = time.process_time()
     assert _frame(text).height == 2
+    assert time.process_time() - start < 10
 
 
 def test_no_object_at_all_is_a_clear_error() -> None:

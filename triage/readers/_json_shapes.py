@@ -7,10 +7,10 @@ Separate from `json_document.py` (bytes → value) because this is pure: value �
     [{"config": {…}, "history": [{…}, …]}, …]                 sweeps: a run each
     [[wall, step, value], …]                                  TensorBoard's download button
     {"lm loss": {"start_step": 1, "values": {"1": 2.5}}}      Megatron-LM's golden values
+    {"adam": {"loss": […]}, "sgd": {"loss": […]}}             a run each, by name
     {"log_history": [{…}, …], "max_steps": 100}               rows beside a configuration
     {"columns": ["step", …], "data": [[0, …], …]}             pandas, orient="split"
     {"loss": {"0": 2.5, "1": 2.4}, …}                         pandas, orient="columns" or "index"
-    {"adam": {"loss": […]}, "sgd": {"loss": […]}}             a run each, by name
     {"loss": [2.5, 2.4], "lr": […], "name": "a"}              Keras history, columns beside a configuration
 """
 
@@ -211,15 +211,14 @@ def _is_index(key: str) -> bool:
 def _rows_beside_config(value: Any, _file_name: str) -> list[Table] | None:
     if not isinstance(value, dict):
         return None
-    lists = {
-        name: inner
-        for holder in (value, *(v for v in value.values() if isinstance(v, dict)))
-        for name, inner in holder.items()
-        if _is_rows(inner)
-    }
+    lists = {name: inner for name, inner in value.items() if _is_rows(inner)}
+    for holder, held in value.items():
+        if isinstance(held, dict):
+            lists |= {f"{holder}/{name}": inner for name, inner in held.items() if _is_rows(inner)}
     if not lists:
         return None
-    main = next((name for name in MAIN_ROWS if name in lists), max(lists, key=lambda name: len(lists[name])))
+    by_preference = (path for name in MAIN_ROWS for path in lists if path.rpartition("/")[2] == name)
+    main = next(by_preference, None) or max(lists, key=lambda path: len(lists[path]))
     rows, notices = _in_one_order(main, lists)
     return [Table(rows, None, _config_beside(value), notices)]
 
@@ -271,10 +270,13 @@ def _keyed(value: Any, _file_name: str) -> list[Table] | None:
 
 
 def _runs_by_name(value: Any, _file_name: str) -> list[Table] | None:
-    if not isinstance(value, dict):
+    """Objects with a table each, of which some column is common to all: runs, unless named like parts of one."""
+    if not isinstance(value, dict) or any(_is_rows(inner) or _is_column(inner) for inner in value.values()):
         return None
-    inner = {name: tables for name, run in value.items() if isinstance(run, dict) and (tables := _columns(run, ""))}
-    if len(inner) <= 1 or {name.lower() for name in inner} <= SPLITS:
+    runs = {name: run for name, run in value.items() if isinstance(run, dict) and name.lower() not in CONFIG_KEYS}
+    inner = {n: tables for n, run in runs.items() if (tables := _rows_beside_config(run, "") or _columns(run, ""))}
+    names = [set(table.rows[0]) for tables in inner.values() for table in tables]
+    if len(inner) <= 1 or {name.lower() for name in inner} <= SPLITS or not set.intersection(*names):
         return None
     return [replace(table, run=name) for name, tables in inner.items() for table in tables]
 
@@ -332,9 +334,9 @@ SHAPES: Final[tuple[Shape, ...]] = (
     _list_of_runs,
     _list_of_rows,
     _golden_values,
+    _runs_by_name,
     _rows_beside_config,
     _split_table,
     _keyed,
-    _runs_by_name,
     _columns,
 )

@@ -24,16 +24,20 @@ SCAN_BYTES: Final = 4 << 20
 SCAN_STARTS: Final = 64
 """Most openings of one line that are tried and fail: far more than two torn lines on one another ever hold."""
 
+STRING: Final = r'"(?:[^"\\]|\\.)*+"?'
+"""Pattern of a string. One without an end reaches to the end of the text: looking for the next quote from each escaped
+quote inside it would take quadratic time."""
+
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NONFINITE = r"(?:[nN][aA][nN](?:\(\w{0,8}\))?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)"
 _SCALAR_TOKEN: Final = re.compile(rf"([+-]?)(?:({_NONFINITE})|({_NUMBER}))")
 _STRING_OR_BARE: Final = re.compile(
-    rf'"(?:[^"\\]|\\.)*"|(?<![\w.+\-])((?:[+-]?(?:{_NONFINITE}|{_NUMBER}))|None|True|False)(?![\w.+\-])'
+    rf"{STRING}|(?<![\w.+\-])((?:[+-]?(?:{_NONFINITE}|{_NUMBER}))|None|True|False)(?![\w.+\-])"
 )
 _WORDS: Final = {"None": "null", "True": "true", "False": "false"}
 OBJECT_START: Final = re.compile(r'\{\s*"')
 _NOT_BLANK: Final = re.compile(r"[^\s]")
-_STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
+_STRUCTURE: Final = re.compile(rf"{STRING}|[{{}}\[\],]")
 _CLOSERS: Final = {"{": "}", "[": "]"}
 _DECODER: Final = json.JSONDecoder(strict=False)
 
@@ -160,7 +164,7 @@ def parse_all(text: str) -> Parsed:
 def _closed(text: str) -> tuple[list[Any], int]:
     """The beginning of a document up to its last whole item, with what is open closed; [] if nothing can be saved."""
     stack: list[str] = []
-    end, closing = 0, ""
+    end = depth = 0
     for token in _STRUCTURE.finditer(text):
         mark = token.group()
         if mark in _CLOSERS:
@@ -168,9 +172,10 @@ def _closed(text: str) -> tuple[list[Any], int]:
         elif mark in "}]":
             if not stack or stack.pop() != mark:
                 break
-            end, closing = token.end(), "".join(reversed(stack))
+            end, depth = token.end(), len(stack)
         elif mark == "," and stack:
-            end, closing = token.start(), "".join(reversed(stack))
+            end, depth = token.start(), len(stack)
+    closing = "".join(reversed(stack[:depth]))
     try:
         return ([json.loads(text[:end] + closing, strict=False)], end) if end else ([], 0)
     except (ValueError, RecursionError):

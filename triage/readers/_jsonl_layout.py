@@ -21,7 +21,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 from triage.readers._flatten import Cuts, flatten
-from triage.readers._json_text import OBJECT_START, token_number
+from triage.readers._json_text import OBJECT_START, STRING, token_number
 from triage.readers._records import BLANKS, EXACT_INTEGER, Columns, Part, column_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ MAX_CELLS: Final = 2_000
 QUOTES: Final = 2
 """Quotes of a simple string: one that begins and ends with the only two."""
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_TOKEN: Final = re.compile(rf'{STRING}|[{{}}\[\],:]|[^\s{{}}\[\],:"]+')
 _PUNCTUATION: Final = frozenset("{}[],:")
 _WORDS: Final = {"null": None, "true": True, "false": False}
 _NO_INTEGER: Final = re.compile("[.eEnN]")

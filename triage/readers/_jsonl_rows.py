@@ -126,6 +126,9 @@ def _rows_in(value: Any) -> list[dict[str, Any]]:
 
 def _recover(line: bytes, number: int, torn: _Torn, rows: Rows, *, is_last: bool) -> list[dict[str, Any]]:
     """The objects that a failing line holds, joined with the torn line before it where that helps; updates `torn`."""
+    if not torn.text and b"{" not in line:
+        torn.is_tail = False
+        return []
     text = line.decode("utf-8", "replace")
     try:
         found = _rows_in(parse_text(text))

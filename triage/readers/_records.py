@@ -121,7 +121,7 @@ def columns_of(records: Sequence[Mapping[str, Any]], columns: Columns, depth: in
         _collect(pieces_of, names, rows, turned, takes)
     for names, rows in _by_keys(nested.items()).items():
         _collect(pieces_of, names, rows, _turned(nested, rows), takes)
-    return {name: column_of(name, _spread(pieces, len(records)), cuts) for name, pieces in pieces_of.items()}
+    return {name: _whole_column(name, pieces, len(records), cuts) for name, pieces in pieces_of.items()}
 
 
 def _by_keys(records: Iterable[tuple[int, Mapping[str, Any]]]) -> dict[tuple[str, ...], list[int]]:
@@ -152,13 +152,20 @@ def _collect(
             pieces_of.setdefault(name, []).append((rows, values))
 
 
-def _spread(pieces: Sequence[_Piece], height: int) -> Sequence[Any]:
+def _whole_column(name: str, pieces: Sequence[_Piece], height: int, cuts: Cuts) -> Column:
+    """The column with a cell for every record; cells of rows without the key are null."""
+    import polars as pl
+
     if len(pieces) == 1 and len(pieces[0][0]) == height:
-        return pieces[0][1]
+        return column_of(name, pieces[0][1], cuts)
+    rows = [row for rows, _ in pieces for row in rows]
+    values = [value for _, values in pieces for value in values]
+    column = column_of(name, values, cuts)
+    if isinstance(column, pl.Series):
+        return pl.repeat(None, height, dtype=column.dtype, eager=True).alias(name).scatter(rows, column)
     cells: list[Any] = [None] * height
-    for rows, values in pieces:
-        for row, value in zip(rows, values, strict=True):
-            cells[row] = value
+    for row, value in zip(rows, column, strict=True):
+        cells[row] = value
     return cells
 
 
