@@ -80,6 +80,39 @@ def test_another_record_of_a_run_is_not_another_run(tmp_path: Path) -> None:
     assert result.picked == tuple(run.source.path for run in result.runs)
 
 
+def test_what_a_search_passes_over_is_told(tmp_path: Path) -> None:
+    curve(tmp_path / "run/metrics.csv")
+    (tmp_path / "run/broken.parquet").write_bytes(b"PAR1" + bytes(50))
+    (tmp_path / "stats.csv").write_text("city,inhabitants\n1,5\n2,7\n")
+    (tmp_path / "notes.json").write_text('{"title": "x", "numbers": [1, 2]}')
+    (run,) = read(tmp_path).runs
+    assert {"file-not-read", "files-without-metrics"} <= ids(run)
+    assert read(tmp_path).errors == ()
+    (alone,) = read(tmp_path / "stats.csv").runs
+    assert alone.frame.height == 2, "what is named outright stays"
+
+
+def test_a_broken_log_in_a_folder_of_its_own_is_an_error(tmp_path: Path) -> None:
+    curve(tmp_path / "a/metrics.csv")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/metrics.parquet").write_bytes(b"PAR1" + bytes(50))
+    result = read(tmp_path)
+    assert [run.run_id for run in result.runs] == ["a"]
+    assert [Path(error.path or "").name for error in result.errors] == ["metrics.parquet"]
+
+
+def test_the_record_with_steps_and_digits_is_believed(tmp_path: Path) -> None:
+    curve(tmp_path / "b.csv")
+    whole = pl.read_csv(tmp_path / "b.csv")
+    whole.select(pl.col("loss").round(3), lr=pl.lit(0.1)).write_csv(tmp_path / "a.csv")
+    (run,) = read(tmp_path).runs
+    assert Path(run.source.path).name == "b.csv"
+    killed = whole.head(40)
+    killed.write_csv(tmp_path / "b.csv")
+    (run,) = read(tmp_path).runs
+    assert Path(run.source.path).name == "a.csv", "a third more losses outweigh the steps"
+
+
 def test_equal_runs_in_folders_of_their_own_are_two(tmp_path: Path) -> None:
     curve(tmp_path / "seed0/m.csv")
     curve(tmp_path / "seed1/m.csv")

@@ -15,7 +15,7 @@ from triage.readers._discover import Candidate, discover
 from triage.readers._gather import Part, collect
 from triage.readers._refused import REFUSED
 from triage.readers._table import RunInput, build
-from triage.readers._witness import Record, believed
+from triage.readers._witness import Fault, Record, settle
 
 READERS: Final[tuple[Reader, ...]] = (
     parquet.READER,
@@ -74,20 +74,19 @@ def read_runs(
     found = discover(paths, options, stdin, sniff)
     candidates = [_joined(found.candidates)] if options.join and len(found.candidates) > 1 else found.candidates
     records: list[Record] = []
-    faults: list[tuple[str, TriageError]] = list(found.faults)
+    faults = [Fault(error, folder) for folder, error in found.faults]
     for candidate in candidates:
         try:
             records += (Record(table, candidate.folder) for table in _read(candidate, options, wanted))
         except (UnreadableError, UsageError) as fault:
-            faults.append((candidate.folder, fault))
-    wrong = [fault for _, fault in faults if isinstance(fault, UsageError)]
+            reader = candidate.parts[0].reader
+            faults.append(Fault(fault, candidate.folder, reader.name if reader else ""))
+    wrong = [fault.error for fault in faults if isinstance(fault.error, UsageError)]
     if wrong and not records:
         raise wrong[0]
-    tables, _ = believed(records)
-    told = {record.folder for record in records if record.folder}
-    errors = [_as_error(fault) for folder, fault in faults if not folder or folder not in told]
+    tables, errors = settle(records, faults, options)
     picked = tuple(table.source.path for table in tables) if found.is_search else ()
-    return ReadResult(_named_apart(tables), tuple(errors), picked)
+    return ReadResult(_named_apart(tables), tuple(map(_as_error, errors)), picked)
 
 
 def _joined(candidates: Iterable[Candidate]) -> Candidate:

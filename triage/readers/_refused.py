@@ -1,12 +1,10 @@
 """Files and folders that triage recognises but does not read: each is refused with what it is and what to do.
 
-A row goes as soon as a reader for its format is there. Last stands free text, which is everything that prints a loss
-and has no other form.
+A row goes as soon as a reader for its format is there.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -15,18 +13,6 @@ from triage.errors import UnreadableError
 from triage.model import Block
 from triage.options import Limits
 from triage.readers._contract import Reader, Source, Wanted
-from triage.readers._source import head_text
-
-PRINTABLE: Final = 0.95
-"""Share of printable characters that makes a head a text."""
-
-LOG_LINE: Final = re.compile(
-    r"(?:^|[^a-z])(?:loss|grad(?:ient)?[_ ]?norm|gnorm|perplexity|ppl)\b[^\n]{0,40}?(?:\d|nan|inf)", re.IGNORECASE
-)
-"""A text that prints a loss or a gradient norm with a number behind it."""
-
-LOG_LINES: Final = 2
-"""Fewest such lines: a page that explains a loss has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,25 +83,5 @@ def _refusing(name: str, sniff: Callable[[Source], bool], message: str, hint: st
     return Reader(name, sniff, read)
 
 
-def is_log_text(source: Source) -> bool:
-    """Say whether a source is free text that prints losses or gradient norms."""
-    text = head_text(source)
-    if not text:
-        return False
-    sample = text[:4096]
-    shown = sum((char.isprintable() and char != "\ufffd") or char in "\r\n\t\b\x1b" for char in sample)
-    if shown < PRINTABLE * len(sample):
-        return False
-    return sum(1 for _ in zip(LOG_LINE.finditer(text), range(LOG_LINES), strict=False)) >= LOG_LINES
-
-
 REFUSED: Final = tuple(_refusing(*row) for row in _SIGNATURES)
 """Refusing readers for binary formats; they are asked first, since their signatures are sure."""
-
-CONSOLE: Final = _refusing(
-    "console",
-    is_log_text,
-    "is free console text, which triage does not read yet",
-    "log to JSON lines or CSV, or give the event files or trainer state written beside it",
-)
-"""Refuses free text; asked last."""

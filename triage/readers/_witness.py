@@ -1,7 +1,7 @@
-"""Several records of one run (a table, its console text, its event files): which one is believed.
+"""What a search found, once it has been read: which of several records of a run is believed, and what is no run at all.
 
 Separate because it looks at finished tables: names say that two files may be of one run, the numbers say whether they
-are.
+are. Nothing that is left out here goes without a notice.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from triage.errors import TriageError
 from triage.model import Notice, RunTable
+from triage.options import Options
 from triage.readers._columns import looks_like_loss
+from triage.schema import BY_NAME
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,14 +27,29 @@ SAME_SHARE: Final = 0.9
 CLOSE: Final = 2e-3
 """Relative difference up to which two prints of one loss are equal: consoles keep three or four digits."""
 
+WITHOUT_STEPS: Final = 0.8
+"""What a loss without a step is worth beside one with a step: a fifth more of them outweighs the steps."""
+
 PRINTED_DIGITS: Final = 6
 """Most significant digits of a loss on a console."""
 
 MOST_SERIES: Final = 50
 """Most columns of one record in which the loss of another is looked for."""
 
+PATHS_SHOWN: Final = 5
+"""Most paths that a notice names."""
+
 FEWEST: Final = 2
 """Fewest losses by which two records are compared."""
+
+
+LOOSE: Final = frozenset({"json", "console"})
+"""Formats that files of many other kinds look like: where a search finds a run beside one, it was no log."""
+
+PLACES: Final = frozenset(
+    {"step", "time", "epoch", "rank", "tokens", "samples", "step_time", "throughput", "batch_size", "seq_len"}
+)
+"""Canonical columns that say where a row stands or how fast it went, and nothing of how the training goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,42 +60,93 @@ class Record:
     folder: str
 
 
-def believed(records: Sequence[Record]) -> tuple[list[RunTable], list[RunTable]]:
-    """Leave out the tables that are another record of a run that is told better by a table of the same folder.
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What could not be read.
 
-    Returns:
-        The tables that stand, in order, each with a notice of its other records; and those that were left out.
+    Attributes:
+        error: why.
+        folder: as in Record.
+        reader: the format that it was taken for; "" = none.
     """
-    order = sorted(range(len(records)), key=lambda i: (_worth(records[i].table), -i), reverse=True)
-    kept: list[int] = []
-    copies: dict[int, list[RunTable]] = {}
-    left: list[RunTable] = []
-    for i in order:
-        record = records[i]
-        owner = next((k for k in kept if _is_copy(record, records[k])), None)
-        if owner is None:
-            kept.append(i)
+
+    error: TriageError
+    folder: str = ""
+    reader: str = ""
+
+
+def settle(
+    records: Sequence[Record], faults: Sequence[Fault], options: Options
+) -> tuple[list[RunTable], list[TriageError]]:
+    """Decide which tables are runs and which faults are errors.
+
+    Left out, with a notice on the table that tells the same better: another record of its run, a table without any
+    metric of a training, a file of the run's folder that could not be read, a file that only looked like a log. What
+    was named outright stays.
+    """
+    owners = _owners(records)
+    kept = [i for i in range(len(records)) if owners[i] == i]
+    runs = [i for i in kept if not records[i].folder or _tells(records[i].table, options)]
+    searched = [i for i in runs if records[i].folder]
+    if not searched:
+        runs = kept
+    notices: dict[int, list[Notice]] = {}
+
+    def tell(run: int, kind: str, paths: Sequence[str | None], **detail: str) -> None:
+        shown = ", ".join(path for path in paths[:PATHS_SHOWN] if path)
+        notices.setdefault(run, []).append(Notice(kind, len(paths), None, {"paths": shown, **detail}))
+
+    for run in runs:
+        if copies := [r.table.source.path for i, r in enumerate(records) if owners[i] == run != i]:
+            tell(run, "other-records-of-run", copies)
+    if passed := [records[i].table.source.path for i in kept if i not in runs]:
+        tell(searched[0], "files-without-metrics", passed)
+    errors: list[TriageError] = []
+    for fault in faults:
+        beside = next((i for i in searched if records[i].folder == fault.folder), None)
+        if beside is None and searched and fault.folder and fault.reader in LOOSE:
+            beside = searched[0]
+        if beside is None:
+            errors.append(fault.error)
         else:
-            copies.setdefault(owner, []).append(record.table)
-            left.append(record.table)
-    tables = []
-    for i in sorted(kept):
-        table = records[i].table
-        if i in copies:
-            detail = {"paths": ", ".join(copy.source.path for copy in copies[i])}
-            table = replace(
-                table, notices=(*table.notices, Notice("other-records-of-run", len(copies[i]), None, detail))
-            )
-        tables.append(table)
-    return tables, left
+            tell(beside, "file-not-read", [fault.error.path], reason=fault.error.message)
+    tables = [replace(records[i].table, notices=(*records[i].table.notices, *notices.get(i, ()))) for i in runs]
+    return tables, errors
 
 
-def _worth(table: RunTable) -> tuple[int, bool, bool, int, int]:
-    """How much a record tells: losses, real steps, unrounded losses, columns, evaluations."""
+def _owners(records: Sequence[Record]) -> list[int]:
+    """For every record the one that tells its run best; itself where it does."""
+    owners = list(range(len(records)))
+    folders: dict[str, list[int]] = {}
+    for i, record in enumerate(records):
+        if record.folder:
+            folders.setdefault(record.folder, []).append(i)
+    for members in folders.values():
+        best: list[int] = []
+        for i in sorted(members, key=lambda i: (_worth(records[i].table), -i), reverse=True):
+            owner = next((k for k in best if _is_copy(records[i].table, records[k].table)), None)
+            if owner is None:
+                best.append(i)
+            else:
+                owners[i] = owner
+    return owners
+
+
+def _tells(table: RunTable, options: Options) -> bool:
+    """Say whether a table holds anything of a training."""
+    names = table.source.columns
+    return any(
+        (name in BY_NAME and name not in PLACES) or name == options.signal or looks_like_loss(name) for name in names
+    )
+
+
+def _worth(table: RunTable) -> tuple[float, bool, bool, int, int]:
+    """How much a record tells: losses (less where rows had to be counted), digits, no console, columns, evaluations."""
     columns = table.source.columns
     losses = columns["loss"].points if "loss" in columns else 0
     evals = columns["eval_loss"].points if "eval_loss" in columns else 0
-    return losses, table.source.step_unit != "row", _is_exact(table), len(columns), evals
+    weight = 1.0 if table.source.step_unit != "row" else WITHOUT_STEPS
+    return weight * losses, _is_exact(table), "console" not in table.source.format, len(columns), evals
 
 
 def _is_exact(table: RunTable) -> bool:
@@ -89,19 +158,14 @@ def _is_exact(table: RunTable) -> bool:
     return bool(len(finite)) and 2 * int((finite != finite.round_sig_figs(PRINTED_DIGITS)).sum()) > len(finite)
 
 
-def _is_copy(record: Record, better: Record) -> bool:
-    if not record.folder or record.folder != better.folder or record.table.source.path == better.table.source.path:
+def _is_copy(table: RunTable, better: RunTable) -> bool:
+    if table.source.path == better.source.path:
         return False  # several runs of one file are several runs
-    if _worth(record.table)[0] == 0 and _says_nothing(record.table):
-        return True
-    ours, theirs = _series(record.table), _series(better.table)
+    if _worth(table)[0] == 0 and table.frame.height < FEWEST:
+        return True  # a file of results beside the log
+    ours, theirs = _series(table), _series(better)
     # The loss of one may stand under another name beside the loss of the other (a mean over the epoch, say).
     return any(_is_same(ours[0], other) for other in theirs) or any(_is_same(theirs[0], other) for other in ours)
-
-
-def _says_nothing(table: RunTable) -> bool:
-    """Say whether a table has no series of anything: a file of results beside the log."""
-    return table.frame.height < FEWEST
 
 
 def _series(table: RunTable) -> list[tuple[Array, Array]]:
