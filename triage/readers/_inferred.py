@@ -178,7 +178,7 @@ def _evaluation_rows(frame: pl.DataFrame, has_loss: Array, companions: Sequence[
 
 
 def _bare_skips(frame: pl.DataFrame) -> Array:
-    """Rows that say that a step was skipped and nothing else: a message of a loss scaler, no row of the training loop."""
+    """Rows that say that a step was skipped and nothing else: a message of a loss scaler, no row of the training."""
     import numpy as np
 
     if "is_skipped" not in frame.columns:
