@@ -3,8 +3,8 @@
     python benchmarks/analyze.py [--rows 1000000] [--repeat 3]
 
 Whole processes, interleaved A B A B; CPU seconds (user + system) and peak memory of each child as the operating
-system counts them. Needs pandas (`pip install pandas`). Prints a Markdown table; medians are quoted, the ratio is taken pair by
-pair.
+system counts them. Needs the `bench` extra. Prints a Markdown table; medians are quoted, ratios are
+taken pair by pair.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def main() -> None:
             ratio = statistics.median(b[0] / a[0] for a, b in pairs)
             less = statistics.median(b[1] / a[1] for a, b in pairs)
             print(
-                f"| {name} | `triage analyze` | {cpu[0]:.2f} | {memory[0]:.0f} | {ratio:.1f} x less | {less:.1f} x less |"
+                f"| {name} | triage analyze | {cpu[0]:.2f} | {memory[0]:.0f} | {ratio:.1f} x less | {less:.1f} x less |"
             )
             print(f"| | pandas read_json + rolling z | {cpu[1]:.2f} | {memory[1]:.0f} | 1 | 1 |")
 

@@ -2,8 +2,8 @@
 
     python scripts/score_page.py MARKS.json [--before OLD.json] [--benchmark TABLE.md] > docs/score.md
 
-MARKS.json is a list with one entry a case: corpus, truth (class, verdict, onset, causes, accept, findings, format …) and
-marks (what was right, and what was said). The labelled cases lie outside the project, so the page is written by hand of
+MARKS.json is a list with one entry a case: corpus, truth (class, verdict, onset, causes, accept, findings, format …)
+and marks (what was right, and what was said). The labelled cases lie outside the project, so the page is written by hand of
 whoever has them; the numbers come from the marks alone.
 """
 
@@ -38,7 +38,7 @@ def counted(cases: Iterable[Case]) -> list[Case]:
 
 
 def rate(cases: Sequence[Case], mark: str) -> str:
-    """ "right/judged (percent)" of one mark; "–" where no case is judged on it."""
+    """One mark as right/judged (percent); "–" where no case is judged on it."""
     marks = [c["marks"][mark] for c in cases if mark in c["marks"]]
     return f"{sum(marks)}/{len(marks)} ({100 * sum(marks) / len(marks):.1f} %)" if marks else "–"
 
