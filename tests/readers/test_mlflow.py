@@ -204,6 +204,13 @@ def test_runs_in_the_bin_are_left_out_and_counted(tmp_path):
     assert notices_of(found)["deleted-runs"].count == 1
 
 
+def test_runs_without_metrics_are_counted(tmp_path):
+    path = write_database(tmp_path / "m.db", {"a": logged(), "b": [], "c": []})
+    found = blocks(path)
+    assert {block.run for block in found} == {"name of a"}
+    assert notices_of(found)["runs-without-rows"].count == 2
+
+
 def test_many_values_come_in_several_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(mlflow, "VALUES", 7)
     path = write_database(tmp_path / "m.db", {"a": logged(range(50))})

@@ -91,7 +91,7 @@ def read_values(folder: Path, limits: Limits) -> tuple[list[Value], int, tuple[N
         if skipped:
             notices.append(Notice("skipped-lines", skipped, metric))
         if torn:
-            notices.append(Notice("torn-tail", torn, metric, {"bytes": torn}))
+            notices.append(Notice("torn-tail", torn, metric))
     # Stable: values of one millisecond stay in the order of their steps, and of their files.
     values.sort(key=lambda value: (value[2], value[3]))
     return values, size, tuple(notices)

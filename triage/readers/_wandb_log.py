@@ -90,7 +90,7 @@ class LogTally:
         if self.oversize:
             found.append(Notice("oversize-records", self.oversize))
         if self.torn:
-            found.append(Notice("torn-tail", self.torn, f"byte {self.total - self.torn}", {"bytes": self.torn}))
+            found.append(Notice("torn-tail", self.torn, f"byte {self.total - self.torn}"))
         return tuple(found)
 
 

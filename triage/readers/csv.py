@@ -23,6 +23,7 @@ from triage.readers._csv_exports import (
 from triage.readers._csv_rows import Layout, read_stretch
 from triage.readers._jsonl_lines import Lines, read_lines
 from triage.readers._source import head_text
+from triage.readers._wandb_export import sampled_history
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,7 +56,8 @@ def read(source: Source, limits: Limits, wanted: Wanted) -> Iterator[Block]:
         names |= {dialect.columns[0]: "index"}
         meta["step_column"] = "index"
     for frame in frames:
-        yield Block(frame.rename(names, strict=False), None, _taken(notices), meta)
+        found = (*_taken(notices), *sampled_history(frame))
+        yield Block(frame.rename(names, strict=False), None, found, meta)
     if notices:
         import polars as pl
 

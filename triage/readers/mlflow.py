@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import sqlite3
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from triage.errors import UnreadableError
 from triage.model import Block, Notice
@@ -22,6 +21,9 @@ from triage.readers._contract import Reader, Source, Wanted
 from triage.readers._mlflow_rows import RunFacts, Skipped, Value, block_of, frame_of_values
 from triage.readers._mlflow_store import is_run_folder, read_facts, read_values
 from triage.readers._records import Columns
+
+if TYPE_CHECKING:
+    import sqlite3
 
 SIGNATURE: Final = b"SQLite format 3\0"
 
@@ -53,6 +55,8 @@ def read(source: Source, limits: Limits, wanted: Wanted) -> Iterator[Block]:
     if source.local is not None and source.local.is_dir():
         yield from _read_folder(source.local, limits, wanted)
         return
+    import sqlite3  # here, as a Python may have been built without it
+
     with contextlib.ExitStack() as stack:
         path = _on_disk(source, stack)
         try:
@@ -94,6 +98,8 @@ def _connect(path: Path) -> sqlite3.Connection:
 
     With a write-ahead log beside it the newest values are in there; reading that keeps no writer waiting either.
     """
+    import sqlite3
+
     wal = path.with_name(path.name + "-wal")
     uri = path.resolve().as_uri()
     if wal.exists() and wal.stat().st_size:
@@ -118,8 +124,8 @@ def _read_database(database: sqlite3.Connection, source: Source, limits: Limits,
     counts = dict(database.execute("SELECT run_uuid, count(*) FROM metrics GROUP BY run_uuid"))
     if not counts:
         raise UnreadableError("the database holds no metrics yet", path=source.path, hint="has a run logged anything?")
-    runs = _runs_of(database, counts)
-    notices: list[Notice] = []
+    runs, empty = _runs_of(database, counts)
+    notices = [Notice("runs-without-rows", empty)] if empty else []
     deleted = [run for run in runs if run.is_deleted]
     if deleted and len(deleted) < len(runs):
         notices.append(Notice("deleted-runs", len(deleted)))
@@ -136,6 +142,8 @@ def _read_run(
     database: sqlite3.Connection, run: RunFacts, name: str, columns: frozenset[str], settings: tuple[Limits, Wanted]
 ) -> Iterator[Block]:
     """Yield the values of one run in the order of time; where the database is damaged, those before."""
+    import sqlite3
+
     limits, wanted = settings
     taken, skipped = Columns(wanted, limits.columns), Skipped()
     step = "step" if "step" in columns else "0"
@@ -184,8 +192,8 @@ def _columns_of(database: sqlite3.Connection, table: str) -> frozenset[str]:
     return frozenset(str(row[1]) for row in database.execute(f"PRAGMA table_info({table})"))
 
 
-def _runs_of(database: sqlite3.Connection, counts: dict[str, int]) -> list[RunFacts]:
-    """The runs that have metrics, in the order in which they began."""
+def _runs_of(database: sqlite3.Connection, counts: dict[str, int]) -> tuple[list[RunFacts], int]:
+    """The runs that have metrics, in the order in which they began; and how many have none."""
     known = _columns_of(database, "runs")
     params: dict[str, dict[str, str]] = {}
     if _columns_of(database, "params") >= {"key", "value", "run_uuid"}:
@@ -211,4 +219,4 @@ def _runs_of(database: sqlite3.Connection, counts: dict[str, int]) -> list[RunFa
                 is_deleted=row.get("lifecycle_stage") == "deleted",
             )
         )
-    return sorted(found, key=lambda run: run.started or 0.0)
+    return sorted(found, key=lambda run: run.started or 0.0), len(rows.keys() - set(map(str, counts)))

@@ -11,6 +11,7 @@ from triage.model import Block, Notice
 from triage.options import Limits, Options
 from triage.readers._columns import best_first
 from triage.readers._contract import Reader, Source, Wanted
+from triage.readers._wandb_export import sampled_history
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,7 +74,7 @@ def read(source: Source, limits: Limits, wanted: Wanted) -> Iterator[Block]:
         frame, dropped = _plain(frame, limits.depth)
         if begin == 0 and dropped:
             notices.append(Notice("nested-columns-dropped", len(dropped), None, {"columns": ", ".join(dropped)}))
-        yield Block(frame, None, tuple(notices), meta)
+        yield Block(frame, None, (*notices, *sampled_history(frame)), meta)
         notices = []
 
 
