@@ -37,6 +37,7 @@ _ROWS: Final = re.compile(r"^\s*\[\s*[\[{]|:\s*\[\s*\{|^\s*\{[^{}]*\}\s*\{")
 _COLUMN: Final = re.compile(rf':\s*\[(?:\s*[^\s\[\]{{}}",]+\s*,){{{TABLE_ROWS}}}')
 _KEYED: Final = re.compile(r':\s*\{\s*"-?\d+"\s*:|"values"\s*:\s*[\[{]')
 _FRACTION: Final = re.compile(r"[:\[,]\s*-?(?:\d+\.\d|\d+[eE]|NaN|Infinity)")
+_PAIR: Final = re.compile(r'"([^"\\]{1,200})"\s*:\s*-?(?:[\d.]|NaN|Infinity|null)')
 _OPEN_END: Final = frozenset("{[,:")
 
 
@@ -52,11 +53,15 @@ def kind_of_json(head: str, *, is_whole: bool) -> Literal["lines", "document"] |
     if text[:1] in ("{", "["):
         if newline and first.rstrip()[-1:] in _OPEN_END:
             return "document" if _is_document(text, is_whole=is_whole) else None
+        if newline and not is_whole and len(lines) == 1 and _holds_rows([first]):
+            return "lines"  # a short line, then one that goes beyond the head
         if (not newline and not is_whole) or len(lines) == 1:
             if _is_document(text, is_whole=is_whole):
                 return "document"
             if text[0] == "[":
                 return None
+            if not newline and not is_whole:  # one line that goes beyond the head: thousands of columns
+                return "lines" if any(_known()(name) for name in _PAIR.findall(text)) else None
     return "lines" if _holds_rows(lines) else None
 
 
