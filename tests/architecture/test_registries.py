@@ -14,7 +14,7 @@ import triage.report
 import triage.texts
 from tests.helpers.tree import PACKAGE, ROOT, import_module
 
-NO_MEMBERS = {"readers": {"context"}}
+NO_MEMBERS = {"readers": {"context"}, "findings": {"remarks"}}
 """Files without a leading underscore that belong to the face of their room and are no member of its list."""
 
 
