@@ -7,7 +7,6 @@ another logger writes in between.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -78,13 +77,3 @@ def bar_of(text: str) -> Bar | None:
 def has_bar(text: str) -> bool:
     """Say quickly whether a text may hold a bar."""
     return "%|" in text or "it/s" in text or "s/it" in text
-
-
-def split_bars(text: str) -> Iterator[str]:
-    """Cut a piece behind every bar that something is glued to."""
-    begin = 0
-    for found in METER.finditer(text):
-        if text[found.end() :].strip():
-            yield text[begin : found.end()]
-            begin = found.end()
-    yield text[begin:]

@@ -1,7 +1,7 @@
 """Finding the pairs of name and number in one line, in every form in which loggers write them.
 
 Separate because the forms are few and shared by all grammars: `name: 1`, `name=1`, `name 1`, `[name] 1`, `'name': 1`,
-cells between pipes, and groups such as `loss[a=1, b=2]`.
+cells between pipes, groups such as `loss[a=1, b=2]` and sections such as `[valid] a=1`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _PREFIXES: Final = re.compile(
 _NAME: Final = r"[A-Za-z_][\w./@+-]*(?:\([\w/%. ]{1,20}\))?"
 _WORDS: Final = (
     r"(?:(?:train(?:ing)?|val(?:id(?:ation)?)?|eval|test|dev|lm|tot(?:al)?|avg|average|mean|batch|step|running|current|"
-    r"label|smooth|nll|ce|ctc|att|mlm|gen|disc|[gd])[ _/-]?){0,3}"
-    r"(?:loss(?:es)?(?:[_/]\w+)?|nll|ppl|perplexity|lr|learning[ _]rate|grad(?:ient)?[ _]?norm|gnorm|norm|acc(?:uracy)?|"
-    r"acc@\d|top\d|bpc|bpb|rank)"
+    r"label|smooth|gen|disc|[gd])[ ]){0,2}[\w/.@-]*"
+    r"(?:loss(?:es)?|nll|ppl|perplexity|lr|learning[ _]rate|grad(?:ient)?[ _]?norm|gnorm|norm|acc(?:uracy)?|acc@\d|top\d|"
+    r"bpc|bpb|rank)(?:[_/]\w+)?"
 )
 _FORMS: Final = {
     "colons": rf"(?P<name>{_NAME})\s*:",
@@ -61,6 +61,8 @@ _ANY: Final = (
 )
 _PIPES: Final = r"(?:^|\|)\s*(?P<name>[A-Za-z][^|:=]{0,80}?)\s*(?::|=|\s)"
 _GROUP: Final = re.compile(r"(\w+)\[([^\[\]]*)\]")
+
+_SECTION: Final = re.compile(r"\[(train|valid|val|test|eval)\]")
 
 _SMOOTHED_GROUPS: Final = {"loss": "", "tot_loss": "_avg"}
 """Groups of sub-losses, and what is appended to the names in them: icefall's running total is an average."""
@@ -86,6 +88,9 @@ def pairs_of(text: str, form: str, *, decimal_comma: bool = False) -> Iterator[P
     begin = after_prefix(text)
     if form == "groups":
         yield from _grouped(text, begin, decimal_comma=decimal_comma)
+        return
+    if form == "sections":
+        yield from _sections(text, begin, decimal_comma=decimal_comma)
         return
     yield from _scan(text, begin, len(text), form, decimal_comma=decimal_comma)
 
@@ -123,3 +128,11 @@ def _grouped(text: str, begin: int, *, decimal_comma: bool) -> Iterator[Pair]:
         for pair in _scan(text, group.start(2), group.end(2), "equals", decimal_comma=decimal_comma):
             yield Pair(pair.name + suffix, pair.at, pair.start, pair.end)
     yield from _scan(text, done, len(text), "colons", decimal_comma=decimal_comma)
+
+
+def _sections(text: str, begin: int, *, decimal_comma: bool) -> Iterator[Pair]:
+    """Yield the pairs behind `[train]`, `[valid]` and the like, with the name of the section in front of theirs."""
+    heads = list(_SECTION.finditer(text, begin))
+    for head, end in zip(heads, [*(head.start() for head in heads[1:]), len(text)], strict=True):
+        for pair in _scan(text, head.end(), end, "equals", decimal_comma=decimal_comma):
+            yield Pair(f"{head[1]}_{pair.name}", pair.at, pair.start, pair.end)

@@ -21,8 +21,8 @@ KINDS: Final = ("row", "eval", "head", "item", "state", "summary", "ignore")
 """row: a training row · eval: a row on held-out data · head: opens a record of several lines · item: one value of it ·
 state: a bar that is redrawn, of which the last state of an epoch counts · summary: means over an epoch · ignore: never read."""
 
-FIELDS: Final = ("any", "pipes", "colons", "equals", "words", "brackets", "dict", "groups", "none")
-"""How the pairs of a line are written; `any` takes every form but pipes and groups."""
+FIELDS: Final = ("any", "pipes", "colons", "equals", "words", "brackets", "dict", "groups", "sections", "none")
+"""How the pairs of a line are written; `any` takes every form but pipes, groups and sections."""
 
 EVENTS: Final = ("overflow", "checkpoint", "resume", "nan-warning", "ctc-length", "oom", "comm-failure", "exception")
 """Kinds of messages."""
@@ -50,7 +50,7 @@ class Grammar:
         loss: names of the loss, where the framework leaves a NaN loss out: without it beside a non-finite gradient the
             loss is NaN; 0 beside a skipped step is no loss.
         skipped: name of the count of skipped steps that `loss` goes with.
-        uses_bar: the step is that of the progress bar around the line.
+        uses_bar: "before" or "behind": the step is that of the progress bar there; "" = it is not told by a bar.
         epoch_base: number of the first epoch; None = told by the first one seen.
         is_next: a row without a step belongs to the step after the last one.
     """
@@ -69,7 +69,7 @@ class Grammar:
     aliases: Mapping[str, str] = field(default_factory=dict)
     loss: tuple[str, ...] = ()
     skipped: str = ""
-    uses_bar: bool = False
+    uses_bar: str = ""
     epoch_base: int | None = None
     is_next: bool = False
 
@@ -191,7 +191,7 @@ def _line_of(entry: Mapping[str, Any]) -> Grammar:
         aliases=dict(entry.get("aliases", {})),
         loss=tuple(entry.get("loss", ())),
         skipped=entry.get("skipped", ""),
-        uses_bar=bool(entry.get("uses_bar", False)),
+        uses_bar=entry.get("uses_bar", ""),
         epoch_base=entry.get("epoch_base"),
         is_next=bool(entry.get("is_next", False)),
     )

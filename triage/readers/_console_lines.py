@@ -122,7 +122,8 @@ def batch_of(found: Sequence[Found], *, decimal_comma: bool, has_steps: bool) ->
             if name.startswith("@"):
                 roles[name[1:]][span] = values
             else:
-                mine[name if name.startswith(prefix) or name == "epoch" else prefix + name] = (values, there)
+                own = prefix.strip("_") and name.lower().startswith(prefix.strip("_"))
+                mine[name if own or name == "epoch" else prefix + name] = (values, there)
         numbers.append(mine)
     return Batch(tuple(found), spans, tuple(numbers), places[order], _lines(found, spans, count, roles))
 
@@ -167,7 +168,8 @@ def _lines(found: Sequence[Found], spans: Sequence[Array], count: int, roles: Ma
         is_message=where(lambda f: f.reading.kind == "message"),
         is_next=where(_is_next),
         is_once=where(lambda f: f.reading.message is not None and f.reading.message.kind in ONCE),
-        uses_bar=where(lambda f: f.reading.grammar is not None and f.reading.grammar.uses_bar),
+        uses_bar=where(lambda f: f.reading.grammar is not None and f.reading.grammar.uses_bar != ""),
+        wants_behind=where(lambda f: f.reading.grammar is not None and f.reading.grammar.uses_bar == "behind"),
         has_loss=where(trains),
         is_aside=where(_is_aside),
         is_state=where(lambda f: f.reading.kind == "state"),
@@ -186,7 +188,7 @@ def _where(found: Sequence[Found], spans: Sequence[Array], count: int, test: Cal
 
 def trains(found: Found) -> bool:
     """Say whether lines of a kind hold a training loss."""
-    if found.reading.kind not in ("row", "state", "bar", "item"):
+    if found.reading.kind not in ("row", "state", "bar", "item", "head"):
         return False
     return any(is_loss(cell.name) and not is_evaluation(cell.name) for cell in found.reading.cells)
 

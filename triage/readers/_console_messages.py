@@ -46,6 +46,8 @@ def message_cells(batch: Batch, steps: Array, regular: Counter[str], aliases: Ma
     """
     import numpy as np
 
+    if not batch.lines.is_message.any():
+        return
     families = {family_of(name, aliases): name for name in regular if not is_evaluation(name)}
     families["loss"] = main_loss(regular, aliases)
     rows = np.unique(steps[batch.lines.is_row & (steps != UNKNOWN) & ~batch.lines.is_bar])

@@ -27,14 +27,14 @@ STEP_NAMES: Final = (
 
 _TIME: Final = (
     r"eta|time|times|timing|elapsed|remaining|left|duration|wall|date|clock|secs?|seconds?|ms|dt|hours?|minutes?|mins|"
-    r"runtime|latency|\w+_cost"
+    r"runtime|latency|speed|\w+_cost"
 )
 _MACHINE: Final = (
     r"mem|memory|vram|maxmem|allocated|reserved|cached?|gpu|gpus|cuda|cpu|devices?|free|rss|pid|tid|port|host|node|nodes|"
     r"addr|address|worker|workers|thread|threads|version|seed|exit|exitcode|line|offset"
 )
 _PROGRESS: Final = r"percent|percentage|progress|epochs|total_steps|max_steps|max_iters|max_iter|total_epochs|num_epochs|v_num|id|idx|index"
-_NEVER: Final = re.compile(rf"(?:^|[\s_./\-(])(?:{_TIME}|{_MACHINE}|{_PROGRESS})(?:$|[\s_./\-)])|time$", re.IGNORECASE)
+_NEVER: Final = re.compile(rf"(?:^|[\s_./\-(])(?:{_TIME}|{_MACHINE}|{_PROGRESS})(?:$|[\s_./\-()])|time$", re.IGNORECASE)
 _KEPT: Final = re.compile(r"(?:step|iter|iteration|batch)_time|data/\w+|.*(?:loss|norm|lr)$", re.IGNORECASE)
 _SOURCE_FILE: Final = re.compile(
     r".*\.(?:py|pyx|cc|cpp|cu|cuh|c|h|hpp|rs|go|js|ts|so|sh|txt|log|json|yaml|pt|pth|ckpt)"
@@ -84,6 +84,7 @@ def is_gradient(name: str) -> bool:
 @cache
 def is_metric(name: str) -> bool:
     """Say whether a named number may become a column."""
+    name = name.removesuffix(")")
     if _SOURCE_FILE.fullmatch(name) or name.lower() in _WHOLE_NEVER:
         return False
     if _KEPT.fullmatch(name):

@@ -174,7 +174,7 @@ def read_with(grammar: Grammar, found: re.Match[str], text: str, *, decimal_comm
     """Read a line that a grammar fits."""
     if grammar.kind == "ignore":
         return Reading("nothing", grammar=grammar)
-    cells = {cell.name: cell for cell in _group_cells(found, grammar.rename)}
+    cells = {cell.name: cell for cell in _group_cells(found, grammar.rename) if cell.name not in grammar.skip}
     kind = "eval" if is_evaluation(found.groupdict().get("split") or "") else grammar.kind
     taken = [found.span(name) for name, value in found.groupdict().items() if value is not None]
     if grammar.fields != "none":

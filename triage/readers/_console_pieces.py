@@ -11,25 +11,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from triage.readers._console_bars import METER, has_bar, split_bars
+from triage.readers._console_bars import has_bar
 
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
-_BREAKS: Final = re.compile(r"[\r\x08\x0b\x0c\x85\u2028\u2029]+")
-_CONTROLS: Final = re.compile(r"[\x00-\x07\x0e-\x1f\x7f\ufeff\u200b\u200e\u200f]")
+_CONTROLS: Final = bytes(code for code in range(32) if code not in b"\t\n\r\b\v\f\x1b") + b"\x7f"
+_REDRAWS: Final = "\b\v\f\x85\u2028\u2029"
+_GLUED: Final = re.compile(r"(?:it/s|s/it)(?:[^\[\]\r\n]|\[[^\[\]\r\n]*\])*\](?=[ \t]*[^\s])")
+"""The end of a bar that something is glued to."""
 
 _TYPOGRAPHY: Final = (
     *(("‘", "'"), ("’", "'"), ("“", '"'), ("”", '"'), ("′", "'"), ("−", "-"), ("\u00a0", " "), ("\u202f", " ")),
-    *(("\u2009", " "), ("：", ":"), ("，", ","), ("＝", "="), ("（", "("), ("）", ")")),
+    *(("\u2009", " "), ("\ufeff", ""), ("\u200b", ""), ("：", ":"), ("，", ","), ("＝", "="), ("（", "("), ("）", ")")),
 )
 """Signs that word processors, web pages and full-width input put in place of those that loggers write."""
 
 _DRAWN: Final = re.compile(r"[━╸╺]")
 
+CLEARED: Final = "\x02"
+"""Put before a dictionary that is printed where a bar was wiped off: the bar that follows is the same, up to date."""
+
 MOST_JOINED: Final = 12
 """Most lines that are put together: a terminal of 80 columns wraps a line of Megatron-LM into six, rich into ten."""
 
 _DICT_OPENS: Final = re.compile(r"\{['\"][\w/. -]+['\"]\s*:[^{}]*\Z")
-_CELLS_OPEN: Final = re.compile(r"\biteration\s+\d+/\s*\d+ \|(?!.*\|\s*\Z)")
+_CELLS_OPEN: Final = re.compile(r"(?<!, )\biteration\s+\d+/\s*\d+ \|")
+_OTHER_CELLS: Final = re.compile(r"\biteration\s+\d+/|validation|^\s*\[|^\s*time \(ms\)|^[\s-]*$")
 _RICH_OPENS: Final = re.compile(r"━.*\d+/\d+.*it/s")
 
 Test = Callable[[str], bool]
@@ -52,6 +58,11 @@ class Pieces:
     torn: frozenset[int]
 
 
+def text_of(raw: bytes) -> str:
+    """Decode a stretch of UTF-8 without the control characters that stand for nothing."""
+    return raw.translate(None, _CONTROLS).decode("utf-8", "replace")
+
+
 def pieces_of(text: str, first: int) -> Pieces:
     """Take a stretch of whole lines to pieces; linear."""
     if "\x1b" in text:
@@ -60,34 +71,39 @@ def pieces_of(text: str, first: int) -> Pieces:
         for sign, plain in _TYPOGRAPHY:
             if sign in text:
                 text = text.replace(sign, plain)
+    for sign in _REDRAWS:
+        if sign in text:
+            text = text.replace(sign, "\r")
+    if has_bar(text):
+        text = _GLUED.sub("\\g<0>\r", text)
     rows = text.split("\n")
     if rows and not rows[-1]:
         rows.pop()
     lines: Sequence[int] = range(first, first + len(rows))
-    if _BREAKS.search(text) or has_bar(text):
+    if "\r" in text:
         rows, lines = _cut(rows, first)
-    if _CONTROLS.search(text):
-        rows = [_CONTROLS.sub("", row) for row in rows]
     if "{'" in text or '{"' in text or "iteration " in text or "━" in text:
         return _joined(rows, lines)
     return Pieces(rows, lines, 0, frozenset())
 
 
 def _cut(rows: Sequence[str], first: int) -> tuple[list[str], list[int]]:
-    """Cut lines at redraws and behind bars."""
+    """Cut lines at redraws; what is overwritten with blanks goes."""
     texts: list[str] = []
     lines: list[int] = []
     for number, row in enumerate(rows, first):
-        for part in _BREAKS.split(row) if _BREAKS.search(row) else (row,):
-            if not part.strip():
+        if "\r" not in row:
+            texts.append(row)
+            lines.append(number)
+            continue
+        is_cleared = False
+        for part in row.split("\r"):
+            if not part or part.isspace():
+                is_cleared = is_cleared or bool(part)
                 continue
-            if has_bar(part) and METER.search(part):
-                cut = [piece for piece in split_bars(part) if piece.strip()]
-                texts += cut
-                lines += [number] * len(cut)
-            else:
-                texts.append(part)
-                lines.append(number)
+            texts.append(CLEARED + part if is_cleared and part[0] == "{" else part)
+            lines.append(number)
+            is_cleared = False
     return texts, lines
 
 
@@ -116,16 +132,26 @@ def _wrapped(rows: Sequence[str], at: int) -> int:
     row = rows[at]
     if "{" in row and _DICT_OPENS.search(row):
         return _until(rows, at, lambda text: "}" in text, lambda text: "{" in text)
-    if "iteration" in row and "|" in row and _CELLS_OPEN.search(row):
-        return _until(
-            rows, at, lambda text: text.rstrip().endswith("|"), lambda text: "iteration" in text.split("|")[0]
-        )
+    if "iteration" in row and not row.rstrip().endswith("|") and _CELLS_OPEN.search(row):
+        return _cells_until(rows, at)
     if "━" in row and _RICH_OPENS.search(row):
         count = 1
         while at + count < len(rows) and count < MOST_JOINED and rows[at + count].startswith(" " * 10):
             count += 1
         return count
     return 1
+
+
+def _cells_until(rows: Sequence[str], at: int) -> int:
+    """How many rows hold the cells that begin at `at`; a wrap may fall behind a pipe, so that the last one counts."""
+    whole = 0
+    for count in range(1, MOST_JOINED):
+        row = rows[at + count] if at + count < len(rows) else ""
+        if _OTHER_CELLS.search(row):
+            break
+        if row.rstrip().endswith("|"):
+            whole = count + 1
+    return whole
 
 
 def _until(rows: Sequence[str], at: int, closes: Test, opens: Test) -> int:

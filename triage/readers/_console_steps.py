@@ -28,6 +28,7 @@ class Context:
         bar: last state of a bar that counts training steps: (n, total).
         main_total: what the training bar counts up to.
         main_n: last state of that bar.
+        is_ahead: rows are printed before the bar moves on: the first came before any bar.
         epoch: last epoch that a heading told.
         epoch_base: number of the first epoch; None = not seen yet.
         has_steps: a row has told its own step.
@@ -37,6 +38,7 @@ class Context:
     bar: tuple[int, int] | None = None
     main_total: int | None = None
     main_n: int = UNKNOWN
+    is_ahead: bool = False
     epoch: int = UNKNOWN
     epoch_base: int | None = None
     has_steps: bool = False
@@ -54,7 +56,8 @@ class Lines:
         is_message: a message.
         is_next: a message (or row) about the step after the last one.
         is_once: a message of which one a step is enough, however many workers print it.
-        uses_bar: a row whose step is that of the bar around it.
+        uses_bar: a row whose step is that of the bar before it.
+        wants_behind: a row whose step is that of the bar behind it.
         has_loss: a row with a training loss.
         is_aside: a row of a grammar in which no line tells a step: more about the step before it.
         is_state: a state of the running means of an epoch, which has no step of its own.
@@ -68,6 +71,7 @@ class Lines:
     is_next: Array
     is_once: Array
     uses_bar: Array
+    wants_behind: Array
     has_loss: Array
     is_aside: Array
     is_state: Array
@@ -145,6 +149,12 @@ def _beside_bars(lines: Lines, own: Array, context: Context) -> None:
     import numpy as np
 
     n, total = lines.roles["n"], lines.roles["total"]
+    if not lines.uses_bar.any():
+        for last in np.flatnonzero(lines.is_bar)[-1:].tolist():
+            context.bar = (int(n[last]), int(total[last]))
+        for last in np.flatnonzero(lines.is_bar & (total == (context.main_total or UNKNOWN)))[-1:].tolist():
+            context.main_n = int(n[last])
+        return
     for i in map(int, np.flatnonzero(lines.is_bar | lines.uses_bar)):
         if lines.is_bar[i]:
             context.bar = (int(n[i]), int(total[i]))
@@ -154,19 +164,29 @@ def _beside_bars(lines: Lines, own: Array, context: Context) -> None:
         if own[i] != UNKNOWN:
             continue
         behind = (int(n[i + 1]), int(total[i + 1])) if i + 1 < len(own) and lines.is_bar[i + 1] else None
-        before = context.bar
         if lines.has_loss[i] or context.main_total is None:
-            beside = before or behind
-            if beside is None:
-                continue
-            if not lines.has_loss[i] and before and behind and behind[1] > before[1]:
-                beside = behind
-            if behind and behind[1] == beside[1] and behind[0] >= beside[0]:
-                beside = behind
-            own[i] = beside[0]
-            context.main_n, context.main_total = beside
+            beside = _beside(context, behind, wants_behind=bool(lines.wants_behind[i]), has_loss=bool(lines.has_loss[i]))
+            if beside is not None:
+                own[i] = context.main_n = beside[0]
+                context.main_total = beside[1]
         else:
             own[i] = context.main_n
+
+
+def _beside(
+    context: Context, behind: tuple[int, int] | None, *, wants_behind: bool, has_loss: bool
+) -> tuple[int, int] | None:
+    """The bar that tells the step of a row; None without one."""
+    before = context.bar
+    if before is None:
+        context.is_ahead = context.is_ahead or has_loss
+        return behind
+    if behind is None or behind[0] < before[0]:
+        return before
+    if behind[1] != before[1]:
+        # Of an evaluation's bar and the training's, the longer one is the training's.
+        return behind if not has_loss and behind[1] > before[1] else before
+    return behind if wants_behind or context.is_ahead else before
 
 
 def _neighbours(own: Array, anchors: Array, carried: int) -> tuple[Array, Array]:

@@ -19,12 +19,12 @@ from triage.readers._console_grammar import Grammars, builtin_grammars
 from triage.readers._console_lines import Batch, batch_of, believable, trains
 from triage.readers._console_numbers import has_decimal_commas
 from triage.readers._console_parse import Parser
-from triage.readers._console_pieces import Pieces, pieces_of
+from triage.readers._console_pieces import Pieces, pieces_of, text_of
 from triage.readers._console_rows import Memory, Rows, rows_of
 from triage.readers._console_steps import UNKNOWN
+from triage.readers._console_stretches import Stretch, stretches
 from triage.readers._console_templates import Found, Templates
 from triage.readers._contract import HEAD_BYTES, Reader, Source, Wanted
-from triage.readers._jsonl_lines import Lines, read_lines
 from triage.readers._records import Columns
 from triage.readers._source import head_text
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     Array = np.ndarray[Any, Any]
-
-BLOCK_BYTES: Final = 4 << 20
-"""One stretch of text: at 4 MiB the fixed costs of a block vanish, and its pieces take some 30 MiB."""
 
 PRINTABLE: Final = 0.95
 """Share of printable characters that makes a head a text."""
@@ -117,11 +114,11 @@ def _further(source: Source) -> Iterator[str]:
     """What follows the head, and the end of a plain file."""
     try:
         with source.open() as stream:
-            yield stream.read(PEEK_BYTES).decode("utf-8", "replace")
+            yield text_of(stream.read(PEEK_BYTES))
         if source.local is not None and source.size is not None and source.size > PEEK_BYTES:
             with source.local.open("rb") as file:
                 file.seek(source.size - HEAD_BYTES)
-                yield file.read().decode("utf-8", "replace").partition("\n")[2]
+                yield text_of(file.read()).partition("\n")[2]
     except (OSError, UnreadableError):
         return
 
@@ -145,16 +142,16 @@ def read(source: Source, limits: Limits, wanted: Wanted, grammars: Grammars | No
     templates = Templates(Parser(grammars or builtin_grammars()))
     run = Run(templates, Columns(wanted, limits.columns))
     has_rows = is_begun = False
-    for lines in read_lines(source, limits, BLOCK_BYTES):
-        text = lines.text.decode("utf-8", "replace")
+    for stretch in stretches(source, limits):
+        text = text_of(stretch.text)
         if not is_begun and text:
             is_begun = True
-            templates.parser.decimal_comma = has_decimal_commas(text)
+            templates.parser.decimal_comma = has_decimal_commas(text[:HEAD_BYTES])
             run.memory.counts["decimal-commas"] += templates.parser.decimal_comma
-        for block in _blocks(text, lines, run):
+        for block in _blocks(text, stretch, run):
             has_rows = has_rows or block.frame.height > 0
             yield block
-        if lines.is_last and not has_rows:
+        if stretch.is_last and not has_rows:
             raise UnreadableError(
                 "text without a line that tells a loss or a gradient norm",
                 path=source.path,
@@ -162,8 +159,8 @@ def read(source: Source, limits: Limits, wanted: Wanted, grammars: Grammars | No
             )
 
 
-def _blocks(text: str, lines: Lines, run: Run) -> Iterator[Block]:
-    pieces = pieces_of(text, lines.first)
+def _blocks(text: str, stretch: Stretch, run: Run) -> Iterator[Block]:
+    pieces = pieces_of(text, stretch.first)
     counts = run.memory.counts
     counts["lines-joined"] += pieces.joined
     found = believable(run.templates.read(pieces.texts), len(pieces.texts), run.memory.seen, counts)
@@ -172,8 +169,8 @@ def _blocks(text: str, lines: Lines, run: Run) -> Iterator[Block]:
     _learn(batch, run)
     rows = rows_of(batch, run.memory, run.aliases)
     frame, events = _frame(rows, run), _events(rows, pieces, run)
-    notices = (*lines.notices, *_notices(counts), *run.columns.notices())
-    meta = _meta(run, lines.size)
+    notices = (*stretch.notices, *_notices(counts), *run.columns.notices())
+    meta = _meta(run, stretch.size)
     counts.clear()
     yield from _by_run(frame, rows, notices, {**meta, "text_events": events}, run)
 
@@ -210,7 +207,7 @@ def _learn(batch: Batch, run: Run) -> None:
     """Take from the grammars that fitted what the table needs to know."""
     for f in batch.found:
         grammar = f.reading.grammar
-        if grammar is not None and grammar.writer and f.reading.kind in ("row", "eval", "item", "state", "summary"):
+        if grammar is not None and grammar.writer and f.reading.kind in ("row", "eval", "head", "item", "state", "summary"):
             run.writers[grammar.writer] += len(f.places)
             run.aliases.update(grammar.aliases)
     if not run.step_name:
@@ -298,16 +295,22 @@ def _by_run(
 
 
 def _beginnings(rows: Rows, run: Run) -> list[int]:
+    """Rows with which another run begins; moves `run` on."""
+    import numpy as np
+
+    known = np.flatnonzero((rows.step != UNKNOWN) & (rows.total != UNKNOWN))
+    if not len(known):
+        return []
+    step = np.concatenate(([run.step], rows.step[known]))
+    total = np.concatenate(([run.total], rows.total[known]))
+    if run.first_step == UNKNOWN:
+        run.first_step = int(step[1])
     begins = []
-    for row, (step, total) in enumerate(zip(rows.step.tolist(), rows.total.tolist(), strict=True)):
-        if step == UNKNOWN or total == UNKNOWN:
-            continue
-        if run.first_step == UNKNOWN:
-            run.first_step = step
-        elif step < run.step and total != run.total and step <= max(1, run.first_step):
-            begins.append(row)
-            run.first_step = step
-        run.step, run.total = step, total
+    for back in np.flatnonzero((step[1:] < step[:-1]) & (total[1:] != total[:-1])).tolist():
+        if step[back + 1] <= max(1, run.first_step):
+            begins.append(int(known[back]))
+            run.first_step = int(step[back + 1])
+    run.step, run.total = int(step[-1]), int(total[-1])
     return [row for row in begins if row]
 
 
