@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from triage.detectors._contract import Detector
 from triage.detectors._points import points_of
+from triage.detectors._tail import Rise, tail_event
 from triage.model import Event, Evidence
 from triage.options import Options
 from triage.signals import SignalTable
@@ -63,26 +64,18 @@ def _event(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signa
     while onset > 1 and values[onset - 1] > half:  # a median of 3 lags by one row
         onset -= 1
     peak = onset + int(np.argmax(values[onset:]))
-    return Event(
-        signal=name,
-        detector="back-to-start",
-        tier="back-to-start",
-        onset=int(rows[onset]),
-        trigger=int(rows[min(n - 1, onset + size)]),
-        peak=int(rows[peak]),
-        end=int(rows[-1]) + 1,
-        recovered=None,
-        healthy=int(rows[onset - 1]),
-        width=n - onset,
-        censored=False,
-        is_open=True,
-        n_nonfinite=0,
-        peak_value=float(values[peak]),
+    rise = Rise(
+        onset=onset,
+        sure=onset + size,
+        peak=peak,
         level=float(np.median(values[max(0, onset - size) : onset])),
         excess=float(np.log(values[peak] / values[onset - 1])),
         z=0.0,
         confidence="high",
-        evidence=(Evidence("back-to-start", name, tail, first, BACK_LEAST * first, int(signals.step[rows[onset]])),),
+    )
+    step = int(signals.step[rows[onset]])
+    return tail_event(
+        name, DETECTOR.id, rows, values, rise, Evidence("back-to-start", name, tail, first, BACK_LEAST * first, step)
     )
 
 

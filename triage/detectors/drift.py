@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from triage.detectors._contract import Detector
 from triage.detectors._points import points_of
+from triage.detectors._tail import Rise, tail_event
 from triage.model import Event, Evidence
 from triage.options import Options
 from triage.signals import SignalTable
@@ -83,36 +84,19 @@ def _event(
         return None
     onset = _leaves(x, start + best * size, float(level[best]), float(noise), size)
     peak = start + (best + 1 + int(np.argmax(after))) * size + size // 2
-    return Event(
-        signal=name,
-        detector="drift",
-        tier="drift",
-        onset=int(rows[onset]),
-        trigger=int(rows[min(n - 1, onset + size)]),
-        peak=int(rows[peak]),
-        end=int(rows[-1]) + 1,
-        recovered=None,
-        healthy=int(rows[onset - 1]),
-        width=n - onset,
-        censored=False,
-        is_open=True,
-        n_nonfinite=0,
-        peak_value=float(values[peak]),
+    highest = float(after.max())
+    found = Rise(
+        onset=onset,
+        sure=onset + size,
+        peak=max(onset, peak),
         level=float(np.exp(level[best])),
-        excess=float(after.max()),
-        z=float(after.max() / max(spread, 1e-12)),
+        excess=highest,
+        z=highest / max(spread, 1e-12),
         confidence="medium",
-        evidence=(
-            Evidence(
-                "slow-rise",
-                name,
-                float(np.exp(level[-1])),
-                float(np.exp(level[best])),
-                None,
-                int(signals.step[rows[onset]]),
-            ),
-        ),
     )
+    step = int(signals.step[rows[onset]])
+    proof = Evidence("slow-rise", name, float(np.exp(level[-1])), float(np.exp(level[best])), None, step)
+    return tail_event(name, DETECTOR.id, rows, values, found, proof)
 
 
 def is_moving_target(level: NDArray[np.float64], best: int, first: float) -> bool:
