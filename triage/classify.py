@@ -252,9 +252,11 @@ def _time(signals: SignalTable, row: int) -> float | None:
 
 
 def _confidence(incident: Incident, *, censored: bool, event_class: EventClass) -> Confidence:
-    """How sure the class is: the surest of its events; low where the log ended too early."""
+    """How sure the class is: the surest of its events; low where the log ended too early, or was smoothed."""
     order = ("low", "medium", "high")
     if censored or (event_class != "non-recovering" and incident.events[-1].censored):
+        return "low"
+    if any(found.id == "looks-smoothed" for event in incident.events for found in event.evidence):
         return "low"
     best = max(incident.events, key=lambda e: order.index(e.confidence)).confidence
     several = len(incident.events) > 1 or incident.events[0].width > SINGLE_POINTS
@@ -282,7 +284,11 @@ def _evidence(signals: SignalTable, incident: Incident, row: Row, worst: Event, 
             Evidence("recovered-within", incident.signal, took, last.level, None, int(signals.step[last.recovered]))
         )
     elif last.is_open and last.n_nonfinite > CENSORED_NONFINITE:
-        out.append(Evidence("nonfinite-stays", incident.signal, float(last.n_nonfinite), None, None, step))
+        out.append(
+            Evidence(
+                "nonfinite-stays", incident.signal, float(last.n_nonfinite), None, None, int(signals.step[last.peak])
+            )
+        )
     elif last.is_open and last.censored:
         out.append(Evidence("log-ends-first", incident.signal, float(last.needed), last.level, None, step))
     elif last.is_open:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from triage.detectors._tiers import BAND_Z, STRONG_EFFECT
+from triage.detectors._tiers import BAND_Z, MEDIAN_SE, STRONG_EFFECT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +19,8 @@ RISE_ROWS: Final = 16
 BAND_NOISE: Final = 1.0
 BAND_LEAST: Final = 0.003
 """Back in band: the median lies at most 1.0 noise, or 0.3 %, above the level (science 6)."""
+NARROW: Final = 0.1
+"""A band of less than a tenth of the peak is narrow beside it [choice]."""
 CONFIRM_LEAST: Final = 5
 CONFIRM_MOST: Final = 64
 CONFIRM_PER_WIDTH: Final = 3
@@ -113,7 +115,9 @@ def follow(x: Array, onset: int, trigger: int, frozen: Frozen, limit: int) -> Ou
         if r > trigger and z[r - onset] < BAND_Z:
             confirm = min(CONFIRM_MOST, max(CONFIRM_LEAST, CONFIRM_PER_WIDTH * width))
             whole = r + confirm <= n
-            if (whole or n - r >= CONFIRM_CUT) and _in_band(x[r : r + confirm], r - onset, frozen):
+            enough = whole or n - r >= CONFIRM_CUT
+            top = math.inf if whole else float(z[peak - onset]) * frozen.scale
+            if enough and _in_band(x[r : r + confirm], r - onset, frozen, top):
                 return _close(x, z, onset, peak, r, r, frozen, is_cut=not whole, needed=0 if whole else r + confirm - n)
         if z[r - onset] >= BAND_Z:
             width += 1
@@ -134,8 +138,17 @@ def _z_of(x: Array, frozen: Frozen) -> Array:
     return np.where(np.isfinite(x), (x - line) / frozen.scale, np.inf)
 
 
-def _in_band(x: Array, ahead: int, frozen: Frozen) -> bool:
-    """Are these rows, `ahead` rows after the onset, back at the level, without a new excursion among them?"""
+def _in_band(x: Array, ahead: int, frozen: Frozen, top: float) -> bool:
+    """Are these rows, `ahead` rows after the onset, back at the level, without a new excursion among them?
+
+    Args:
+        x: judged numbers.
+        ahead: rows between the onset and the first of them.
+        frozen: the baseline.
+        top: excess of the peak where the log ends before the confirmation is whole, infinite otherwise. A few rows
+            inside the band are soon found among the last ones of a plateau just above it, so they must lie in it by
+            the standard error of their median; not so after a peak beside which the band is narrow.
+    """
     import numpy as np
 
     if not np.isfinite(x).all():
@@ -144,7 +157,9 @@ def _in_band(x: Array, ahead: int, frozen: Frozen) -> bool:
         return True
     line = frozen.level + frozen.slope * min(ahead, RISE_ROWS)
     above = x - line
-    if float(np.median(above)) > max(BAND_NOISE * frozen.noise, BAND_LEAST * frozen.unit, 0.0):
+    band = max(BAND_NOISE * frozen.noise, BAND_LEAST * frozen.unit, 0.0)
+    unsure = MEDIAN_SE * frozen.noise / math.sqrt(len(x)) if band > NARROW * top else 0.0
+    if float(np.median(above)) + unsure > band:
         return False
     reopens = (above >= frozen.z_open * frozen.scale) & (above >= STRONG_EFFECT * frozen.unit)
     return not bool(reopens.any())
