@@ -17,7 +17,7 @@ from triage.detectors import DETECTORS, detect
 from triage.detectors.excursion import decisions
 from triage.errors import ExitCode, UnreadableError, UsageError
 from triage.facts import facts
-from triage.findings import find
+from triage.findings import find, remarks
 from triage.model import (
     VERDICTS,
     Diagnosis,
@@ -141,7 +141,7 @@ def judge(table: RunTable, options: Options) -> RunReport:
         missing_metrics=missing_metrics(signals, options.lang),
         series=thin(signals, diagnoses),
         not_judged=not_judged(signals),
-        notices=table.notices,
+        notices=(*table.notices, *remarks(signals, findings)),
     )
 
 

@@ -5,8 +5,11 @@ from typing import Final
 
 from triage.findings import attempts, columns, evaluation, flat_loss, gradient, hidden_nan, loss_scale, noise
 from triage.findings._contract import Context, FindingRule
+from triage.findings._remarks import remarks
 from triage.model import Diagnosis, Event, Finding
 from triage.signals import SignalTable
+
+__all__ = ["ORDER", "RULES", "find", "remarks"]
 
 RULES: Final[tuple[FindingRule, ...]] = (
     *hidden_nan.RULES,

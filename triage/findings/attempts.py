@@ -1,4 +1,4 @@
-"""resume-discontinuity: something that should go on across a resume does not."""
+"""resume-discontinuity: lr, update, loss scale or the loss itself do not go on across a resume."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from triage.findings._contract import Context, FindingRule, Found
 from triage.model import Evidence
 from triage.signals import SignalTable
+from triage.signals.baseline import MAD_TO_SD
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +19,14 @@ LR_SAME: Final = 1.02
 JUMP: Final = {"lr": 1.5, "u_over_lr": 3.0, "loss_scale": 3.9}
 """Ratios across a resume that are no continuation: an lr step of 1.5 x (science 7.3), an update of 3 x at one lr
 (a full optimizer reset gives 4.4 x, science 4.2), two doublings of the loss scale."""
+LOWER: Final = 0.05
+LOWER_Z: Final = 6.0
+"""A loss 5 % lower after the resume, and by six standard errors of two medians: data that was learned before
+(science 2, repeated data; the cause rule has the same 5 %)."""
+MEDIAN_SE: Final = 1.2533
+"""Standard error of a median over that of a mean."""
+LEVEL_POINTS: Final = 16
+"""Losses whose median is a level."""
 AROUND: Final = 5
 """Logged points before and after the mark whose medians are compared [choice]."""
 
@@ -32,9 +41,7 @@ def find(context: Context) -> Iterable[Found]:
         evidence = [
             e for name, limit in JUMP.items() if (e := _jump(signals, name, int(mark), limit, step)) is not None
         ]
-        same = _same_step(signals, int(mark))
-        if same is not None:
-            evidence.insert(0, same)
+        evidence[:0] = [e for e in (_same_step(signals, int(mark)), _lower(signals, int(mark), step)) if e is not None]
         if evidence:
             yield Found(step, tuple(evidence))
 
@@ -53,6 +60,28 @@ def _same_step(signals: SignalTable, mark: int) -> Evidence | None:
         if old is not None and old > 0 and new > 0 and max(old / new, new / old) >= LR_SAME:
             return Evidence("lr-differs-at-same-step", "lr", new, old, LR_SAME, int(signals.step[row]))
     return None
+
+
+def _lower(signals: SignalTable, mark: int, step: int) -> Evidence | None:
+    """The loss just after the mark, where it is lower than the earlier attempt at the same place, trend included."""
+    import numpy as np
+
+    if "loss" not in signals.columns:
+        return None
+    rows, values = signals.points("loss")
+    keep = np.isfinite(values) & (values > 0)
+    rows, values = rows[keep], np.log(values[keep])
+    before = values[(rows < mark) & (signals.step[rows] <= signals.step[mark])][-2 * LEVEL_POINTS :]
+    after = values[(rows >= mark) & (signals.segment[rows] == signals.segment[mark])][:LEVEL_POINTS]
+    if len(before) < 2 * LEVEL_POINTS or len(after) < LEVEL_POINTS:
+        return None
+    older, newer = (float(np.median(half)) for half in np.split(before, 2))
+    noise = MAD_TO_SD * float(np.median(np.abs(np.diff(before)))) / np.sqrt(2)
+    expected = newer + min(0.0, newer - older)  # a loss that falls goes on falling
+    limit = max(LOWER, LOWER_Z * noise * MEDIAN_SE * np.sqrt(2 / LEVEL_POINTS))
+    if expected - float(np.median(after)) < limit:
+        return None
+    return Evidence("loss-lower-after-resume", "loss", float(np.exp(np.median(after) - newer)), None, None, step)
 
 
 def _jump(signals: SignalTable, name: str, mark: int, limit: float, step: int) -> Evidence | None:

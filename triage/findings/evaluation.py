@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from triage.findings._contract import Context, FindingRule, Found
 from triage.model import Evidence
 from triage.signals import SignalTable
+from triage.signals.baseline import MAD_TO_SD
 from triage.signals.table import is_eval_loss
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def overfitting(context: Context) -> Iterable[Found]:
         after = values[best + 1 :]
         if len(after) < WORSE:
             continue
-        noise = 1.4826 * float(np.median(np.abs(np.diff(values[: best + 2])))) / np.sqrt(2) if best else 0.0
+        noise = _noise(values[: best + 2])
         limit = values[best] + max(WORSE_LEAST * abs(values[best]), WORSE_SE * min(noise, abs(values[best]) * 0.05))
         rising = float(np.median(after[-WORSE:])) >= float(np.median(after))
         if not (after[-WORSE:] > limit).all() or not rising or _train_moved_up(signals, int(rows[best])):
@@ -63,6 +65,15 @@ def overfitting(context: Context) -> Iterable[Found]:
                 ),
             ),
         )
+
+
+def _noise(values: Array) -> float:
+    """Noise of single evaluations: from second differences, zero in a steady improvement; 0 below three values."""
+    import numpy as np
+
+    if len(values) < 3:
+        return 0.0
+    return MAD_TO_SD * float(np.median(np.abs(np.diff(values, n=2)))) / math.sqrt(6)
 
 
 def cliff(context: Context) -> Iterable[Found]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from triage.findings._contract import Context, FindingRule, Found
 from triage.findings._levels import setting
+from triage.findings._scale import is_grad_scaled
 from triage.model import Evidence
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def explosion(context: Context) -> Iterable[Found]:
     rows, values = signals.points("grad_norm")
     keep = np.isfinite(values) & (values > 0)
     rows, values = rows[keep], values[keep]
-    if len(values) < 3 * EXPLODED_POINTS or _is_scaled(context):
+    if len(values) < 3 * EXPLODED_POINTS or is_grad_scaled(signals):
         return
     tail = float(np.median(values[-EXPLODED_POINTS:]))
     high = values >= EXPLODED * float(np.median(values[:-EXPLODED_POINTS]))
@@ -56,26 +57,6 @@ def explosion(context: Context) -> Iterable[Found]:
         return
     step = int(signals.step[rows[onset]])
     yield Found(step, (Evidence("norm-stays-high", "grad_norm", tail, float(np.median(before)), EXPLODED, step),))
-
-
-def _is_scaled(context: Context) -> bool:
-    """Does the norm move with the loss scale, so that it was logged before unscaling (science 7.1)?"""
-    import numpy as np
-
-    signals = context.signals
-    if "loss_scale" not in signals.columns:
-        return False
-    scale, norm = signals.columns["loss_scale"], signals.columns["grad_norm"]
-    good = np.isfinite(scale) & np.isfinite(norm) & (scale > 0) & (norm > 0)
-    scale, norm = np.log2(scale[good]), np.log2(norm[good])
-    changes = np.flatnonzero(np.abs(np.diff(scale)) > 0.5) + 1
-    agree = [
-        abs(float(np.median(norm[i : i + 16]) - np.median(norm[max(0, i - 16) : i])) - (scale[i] - scale[i - 1]))
-        <= 0.25
-        for i in changes
-        if i >= 4 and i + 4 <= len(norm)
-    ]
-    return len(agree) >= 3 and float(np.mean(agree)) > 0.5
 
 
 def always_clipped(context: Context) -> Iterable[Found]:

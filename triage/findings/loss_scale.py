@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from triage.findings._contract import Context, FindingRule, Found
+from triage.findings._scale import doublings, falls
 from triage.model import Evidence, Severity
 from triage.signals import SignalTable
 
@@ -13,14 +14,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SEARCH_STEPS: Final = 50
-"""The scale search at the start is no collapse (science 7.3: not in the first 50 steps)."""
 HALVINGS: Final = 4
 HALVINGS_STEPS: Final = 100
 """Four halvings within 100 steps (science 4.3, cause 11); healthy runs have one or two per 1,000 to 2,000."""
 SINKING: Final = 6
 """... or six halvings lost against the best scale, none of them regained, however slowly (2^16 to 2^10: below the 2^11
 to 2^19 of healthy logs, science 5)."""
+WORKING: Final = 11.0
+"""Healthy runs work at a scale of 2^11 to 2^19 (science 5)."""
 FLOOR: Final = 1.0
 """A scale of 1 or less multiplies nothing any more: DeepSpeed's and Megatron's minimum (science 1)."""
 FLOOR_POINTS: Final = 5
@@ -34,16 +35,11 @@ def collapse(context: Context) -> Iterable[Found]:
     import numpy as np
 
     signals = context.signals
-    rows, scale = signals.points("loss_scale")
-    good = np.isfinite(scale) & (scale > 0)
-    rows, scale = rows[good], np.log2(scale[good])
+    rows, scale = doublings(signals)
     if len(rows) < 3:
         return
     step = signals.step[rows]
-    halvings = np.flatnonzero(np.diff(scale) <= -0.99) + 1
-    if step[0] < SEARCH_STEPS:  # an excerpt from later in a run holds no search
-        halvings = halvings[step[halvings] >= step[0] + SEARCH_STEPS]
-        halvings = halvings[halvings > _search_end(scale)]
+    _, halvings = falls(signals)
     drops = np.round(-np.diff(scale, prepend=scale[0]))[halvings]
     for i, at in enumerate(halvings):
         near = halvings[: i + 1][step[halvings[: i + 1]] > step[at] - HALVINGS_STEPS]
@@ -63,29 +59,29 @@ def collapse(context: Context) -> Iterable[Found]:
         )
 
 
-def _search_end(scale: NDArray[np.float64]) -> int:
-    """Last point of the monotone fall with which a run finds its first working scale."""
-    import numpy as np
-
-    flat = 0
-    for i, change in enumerate(np.diff(scale)):
-        flat = 0 if change < 0 else flat + 1
-        if change > 0 or flat >= 20:
-            return max(0, i - flat)
-    return 0
-
-
 def _found(
     signals: SignalTable, rows: NDArray[np.intp], scale: NDArray[np.float64], start: int, proof: Evidence
 ) -> Found:
-    """A collapse, an error only while the loss does not fall."""
+    """A collapse, an error only while the loss does not fall and the scale has not settled at a working level."""
     step = int(signals.step[rows[start]])
     level = Evidence(
         "scale-level", "loss_scale", float(2 ** scale[-1]), float(2 ** scale[max(0, start - 1)]), None, step
     )
-    falls = loss_falls(signals, int(rows[start]))
-    severity: Severity = "warning" if falls else "error"
+    harmless = loss_falls(signals, int(rows[start])) or _settled(signals.step[rows], scale)
+    severity: Severity = "warning" if harmless else "error"
     return Found(step, (proof, level), severity)
+
+
+def _settled(step: NDArray[np.int64], scale: NDArray[np.float64]) -> bool:
+    """Has the scale stood still to the end for longer than a collapse takes, at a level that healthy runs work at?
+
+    Then the halvings were the scaler's answer to a few bad steps. The argument: docs/decisions/0009.
+    """
+    import numpy as np
+
+    moves = np.flatnonzero(np.diff(scale))
+    since = int(step[moves[-1] + 1]) if len(moves) else int(step[0])
+    return bool(scale[-1] >= WORKING and int(step[-1]) - since > HALVINGS_STEPS)
 
 
 def loss_falls(signals: SignalTable, row: int) -> bool:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from triage.findings._contract import BLOCKS, Context, FindingRule, Found
 from triage.findings._levels import blocks
 from triage.model import Evidence
+from triage.signals import SignalTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 TURNED: Final = 0.10
 """A rise of 10 % between block medians is a rise that a person sees (the strong tier's effect)."""
@@ -56,8 +61,20 @@ def turned(context: Context) -> Iterable[Found]:
         covered = any(d.onset_step <= last and d.end_step >= step for d in context.diagnoses)
         if stop - start >= TURNED_BLOCKS and stop < len(level) and not covered:
             peak = float(np.exp(level[start:stop].max()))
+            if peak <= (1 + TURNED / 2) * _before_resume(signals, rows[finite], values[finite], start * size):
+                continue  # back from data that was learned before, not a rise
             yield Found(step, (Evidence("slow-rise", "loss", peak, float(np.exp(best[start])), TURNED, step),))
             return
+
+
+def _before_resume(signals: SignalTable, rows: NDArray[np.intp], values: NDArray[np.float64], at: int) -> float:
+    """The level at which the attempt before the one of point `at` was when it had come as far; 0 without one."""
+    import numpy as np
+
+    segment = signals.segment[rows]
+    mark = int(np.searchsorted(segment, segment[min(at, len(rows) - 1)]))
+    before = values[:mark][signals.step[rows[:mark]] <= signals.step[rows[mark]]][-BLOCKS:]
+    return float(np.median(before)) if len(before) else 0.0
 
 
 RULES = (
