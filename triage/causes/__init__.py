@@ -19,6 +19,7 @@ from triage.causes import (
     run,
 )
 from triage.causes._contract import CauseRule, rank, rival
+from triage.causes._course import course
 from triage.causes._measured import compared, flags, of_diagnosis, of_finding
 from triage.model import Cause, Diagnosis, Facts, Finding
 from triage.signals import SignalTable
@@ -58,9 +59,14 @@ def causes_of(
         findings: all findings of the run.
         is_context: a finding beside diagnoses; the same numbers explain those, so none of its causes is likely.
     """
-    own = of_diagnosis(signals, about) if isinstance(about, Diagnosis) else of_finding(signals, about)
-    subject = about.event_class if isinstance(about, Diagnosis) else about.id
-    measured = {**own, **flags(findings), **facts.statistics}
+    subject: str
+    if isinstance(about, Diagnosis):
+        subject = about.event_class
+        own = of_diagnosis(signals, about) | course(signals, about) | flags(findings, until=about.onset_step)
+    else:
+        subject = about.id
+        own = of_finding(signals, about) | flags(findings)
+    measured = {**own, **facts.statistics}
     measured |= compared(measured)
     if "clip_coef" not in facts.columns and ("clip_coef", "is_configured") not in measured:
         measured["clip_coef", "absent"] = 1.0

@@ -136,16 +136,33 @@ def _other_evaluations(signals: SignalTable, finding: Finding) -> dict[tuple[str
 
 
 def compared(measured: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """Numbers that compare two signals: did the update grow by more than the gradient that made it?"""
+    """Numbers that compare others: did the update grow by more than the gradient that made it? Who led after all?"""
+    import math
+
     out: dict[tuple[str, str], float] = {}
     update, grad = measured.get(("u_over_lr", "ratio_at_onset")), measured.get(("grad_norm", "ratio_at_onset"))
     if update is not None and grad is not None and grad > 0:
         out["u_over_lr", "excess_over_grad"] = update / max(grad, 1.0)
-    if measured.get(("lr", "in_warmup")) == 0 and ("lr", "jump_ratio") in measured:
-        out["lr", "jump_past_warmup"] = measured["lr", "jump_ratio"]
+    for (name, statistic), lead in measured.items():
+        was_out = measured.get((name, "quiet_before")) == 0  # the two ways of judging "before" must agree
+        if statistic == "bridged_lead" and was_out and measured.get((name, "lead_steps"), 0.0) < lead:
+            out[name, "lead_steps"] = lead
+    if ("lr", "started_from_zero") in measured:  # a ratio over 0
+        out["lr", "jump_ratio"] = math.inf
+    jump = out.get(("lr", "jump_ratio"), measured.get(("lr", "jump_ratio")))
+    if measured.get(("lr", "in_warmup")) == 0 and jump is not None:
+        out["lr", "jump_past_warmup"] = jump
     return out
 
 
-def flags(findings: Sequence[Finding]) -> dict[tuple[str, str], float]:
-    """Which findings the run has, 1 each."""
-    return {("run", f.id): 1.0 for f in findings}
+COME_LATER: Final = frozenset({"loss-scale-collapse"})
+"""Findings that explain an incident only if they began before it: a blow-up makes the scale fall as well."""
+
+
+def flags(findings: Sequence[Finding], *, until: int | None = None) -> dict[tuple[str, str], float]:
+    """Which findings the run has, 1 each; of those that may be a consequence, the ones begun up to the step `until`."""
+    return {
+        ("run", f.id): 1.0
+        for f in findings
+        if until is None or f.step is None or f.step <= until or f.id not in COME_LATER
+    }

@@ -19,6 +19,8 @@ AFTER_RESUME: Final = Check("resume-just-before", "run", "resume_within_20", "==
 UPDATE_UP: Final = Check("update-rose", "update_ratio", "most_ratio", ">=", 3.0)
 FIRST_LOSS_BAD: Final = Check("first-loss-nonfinite", "incident", "finite_points_before", "==", 0)
 SCALE_HALVED: Final = Check("scale-halved", "loss_scale", "halvings_100", ">=", 4)
+SCALE_SANK: Final = Check("scale-sank", "loss_scale", "lost_doublings", ">=", 4)
+"""Then a non-finite gradient before the onset is the scaler at work, not the gradient leading."""
 WEIGHTS_SHRANK: Final = Check("weights-shrank", "param_norm", "across_ratio", "<", 0.7)
 GRAD_FIRST: Final = Check("grad-nonfinite-first", "grad_norm", "nonfinite_first", "==", 1)
 
@@ -38,7 +40,7 @@ RULES: Final = (
         TROUBLE,
         requires=((LED, TENFOLD_BEFORE),),
         raises=(TENFOLD_BEFORE, BEFORE),
-        lowers=(LR_JUMPED, AFTER_RESUME, FIRST_LOSS_BAD, SCALE_HALVED),
+        lowers=(LR_JUMPED, AFTER_RESUME, FIRST_LOSS_BAD, SCALE_HALVED, SCALE_SANK),
         keys=("grad_norm", "lr"),
         orders=True,
         base=0.45,

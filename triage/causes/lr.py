@@ -32,6 +32,9 @@ LONE: Final = Check("lone-point", "incident", "is_short", "==", 1)
 SCALE_HALVED: Final = Check("scale-halved", "loss_scale", "halvings_100", ">=", 4)
 WEIGHTS_SHRANK: Final = Check("weights-shrank", "param_norm", "across_ratio", "<", 0.7)
 FIRST_LOSS_BAD: Final = Check("first-loss-nonfinite", "incident", "finite_points_before", "==", 0)
+KEEPS_DOUBLING: Final = Check("keeps-doubling", "incident", "doublings", ">=", 5)
+"""Five doublings in a row, a factor of 32: growth by a constant factor each step (science 7.3)."""
+FOLLOWS_GRAD: Final = Check("update-follows-grad", "update_ratio", "follows_grad", "==", 1)
 GRAD_UP: Final = Check("grad-rose", "grad_norm", "most_ratio", ">=", 3.0)
 
 RULES: Final = (
@@ -56,6 +59,15 @@ RULES: Final = (
         keys=("lr", "grad_norm"),
         base=0.45,
         top=0.6,  # that half the lr would have held is for an experiment to show
+    ),
+    CauseRule(
+        "lr/too-high",  # gradient descent beyond 2 over the curvature: loss and update grow by one factor each step
+        TROUBLE,
+        requires=((KEEPS_DOUBLING,), (FOLLOWS_GRAD,)),
+        lowers=(LR_TINY, JUMPED_LATE, FIRST_LOSS_BAD),
+        keys=("grad_norm",),
+        base=0.55,
+        top=0.6,
     ),
     CauseRule(
         "lr/short-warmup",

@@ -13,6 +13,8 @@ GRAD_QUIET: Final = Check("grad-quiet-before", "grad_norm", "quiet_before", "=="
 UPDATE_LED: Final = Check("update-led", "update_ratio", "lead_steps", ">=", 1)
 U_LED: Final = Check("u-over-lr-led", "u_over_lr", "lead_steps", ">=", 1)
 GRAD_LED: Final = Check("grad-led", "grad_norm", "lead_steps", ">=", 1)
+UPDATE_HIGH: Final = Check("update-high", "update_ratio", "peak_before_ratio", ">=", 1.5)
+LR_ABSENT: Final = Check("lr-not-logged", "lr", "absent", "==", 1)
 U_HIGH: Final = Check("u-over-lr-high", "u_over_lr", "peak_before_ratio", ">=", 1.5)
 """1.5 x is strong at beta2 <= 0.95, 2 x at 0.98 and above (science 5)."""
 WEIGHTS_SHRANK: Final = Check("weights-shrank", "param_norm", "across_ratio", "<=", 0.85)
@@ -26,6 +28,14 @@ RULES: Final = (
         raises=(GRAD_QUIET, Check("u-over-lr-doubled", "u_over_lr", "peak_before_ratio", ">=", 2.0)),
         lowers=(GRAD_LED, AFTER_RESUME, LR_JUMPED, WEIGHTS_SHRANK),
         keys=("update_ratio", "lr", "grad_norm"),
+        orders=True,
+    ),
+    CauseRule(
+        "optimizer/stale-second-moment",  # without lr the update stands for itself; the missing column caps the score
+        SPIKES,
+        requires=((UPDATE_LED,), (UPDATE_HIGH,), (LR_ABSENT,)),
+        lowers=(GRAD_LED, AFTER_RESUME, WEIGHTS_SHRANK),
+        keys=("lr", "grad_norm"),
         orders=True,
     ),
     CauseRule(

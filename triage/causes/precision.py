@@ -19,6 +19,8 @@ ABOUT = frozenset(
 
 HALVED: Final = Check("scale-halved", "loss_scale", "halvings_100", ">=", 4)
 SANK: Final = Check("scale-sank", "loss_scale", "lost_doublings", ">=", 4)
+SANK_LONG: Final = Check("scale-sank-long", "loss_scale", "sinking_steps", ">=", 500)
+"""A trend down for 500 steps or more before the loss moved (science 7.3; 2,300 in a published run)."""
 FLOOR: Final = Check("scale-floor", "loss_scale", "at_floor", "==", 1)
 COLLAPSED: Final = Check("scale-halved", "run", "loss-scale-collapse", "==", 1)
 SKIPPED: Final = Check("steps-skipped", "is_skipped", "skipped_share", ">", 0)
@@ -34,7 +36,7 @@ RULES: Final = (
         "precision/loss-scale-collapse",
         ABOUT,
         requires=((HALVED, SANK, FLOOR, COLLAPSED),),
-        raises=(FLOOR, SKIPPED, GRAD_BAD),
+        raises=(FLOOR, SKIPPED, GRAD_BAD, SANK_LONG),
         lowers=(FIRST_LOSS_BAD,),
         keys=("loss_scale",),
     ),

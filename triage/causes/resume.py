@@ -24,6 +24,9 @@ LR_DIFFERS: Final = (
     Check("lr-differs-at-same-step", "finding", "lr-differs-at-same-step", ">", 0),
 )
 """A schedule moves by less than a fifth from one row to the next outside its warm-up [choice]."""
+FROM_ZERO: Final = Check("lr-started-from-zero", "lr", "started_from_zero", "==", 1)
+"""Steps at a learning rate of 0 fill the moments again after the state was lost (published 104B notes)."""
+AS_BEFORE: Final = Check("lr-as-before-resume", "lr", "as_before_resume", "==", 1)
 SCALE_DIFFERS: Final = (
     Check("scale-not-continuous", "loss_scale", "resume_ratio", ">=", 3.9),
     Check("scale-not-continuous", "loss_scale", "resume_ratio", "<=", 0.26),
@@ -36,7 +39,7 @@ RULES: Final = (
         ABOUT,
         requires=((NEAR, MARK, FINDING), LR_DIFFERS),
         raises=(NEAR, Check("update-rose-with-lr", "update_ratio", "across_ratio", ">=", 1.5)),
-        lowers=(U_JUMPED,),
+        lowers=(U_JUMPED, AS_BEFORE),
         keys=("lr",),
         base=0.55,
     ),
@@ -48,6 +51,12 @@ RULES: Final = (
         lowers=LR_DIFFERS[:2],
         keys=("update_ratio", "lr"),
         base=0.55,
+    ),
+    CauseRule(
+        "resume/optimizer-state-lost",  # without an update size: the pause in which the moments were filled again
+        frozenset({"single-step", "consecutive", "non-recovering"}),
+        requires=((MARK,), (FROM_ZERO,), (GRAD_QUIET,)),
+        keys=("lr", "grad_norm"),
     ),
     CauseRule(
         "resume/optimizer-state-lost",  # without a mark in the log: the update alone says so
