@@ -89,6 +89,8 @@ def _branch(branch: Branch) -> str:
 def _steps(steps: Iterable[Step]) -> Iterator[str]:
     for step in steps:
         yield f"- **{step.kind}** `{step.id}`" + (f" · {', '.join(step.seeds)}" if step.seeds else "")
+        if step.short is not None:
+            yield f"  - In a line: {step.short.en} · {step.short.zh}"
         yield from _text(step.text.en)
         yield from _text(step.text.zh)
         if step.yes is not None and step.yes_if is not None:
@@ -100,6 +102,8 @@ def _steps(steps: Iterable[Step]) -> Iterator[str]:
             yield f"  - No {where}: {step.no.en} · {step.no.zh}"
         if step.when is not None:
             yield f"  - Left out where it is known that not {_condition(step.when)}"
+        if step.tests:
+            yield "  - First to run where the leading cause is one of " + ", ".join(f"`{name}`" for name in step.tests)
         if step.confirm:
             yield "  - Only once confirmed by " + ", ".join(f"`{name}`" for name in step.confirm)
 

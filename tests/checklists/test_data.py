@@ -13,14 +13,18 @@ import pytest
 from triage import checklists, model, schema
 from triage.checklists import Branch, Comparison, Condition, Step, Text
 from triage.checklists._values import Statistic
+from triage.report._width import cells
 from triage.resolve._conditions import COMPARE
 
 ROOT = Path(checklists.__file__).parent
 FINDINGS = set(tomllib.loads((ROOT.parent / "texts" / "findings.toml").read_text(encoding="utf-8")))
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-OUTCOME = re.compile(r"(\. |\? |\n)[^.]*(: \w|names|is the (cause|reason)|explains)|\b(If|Then) ")
-"""A sentence after the instruction that gives an outcome its meaning."""
+OUTCOMES_LEAST = 2
+"""An experiment whose every outcome means the same decides nothing."""
+
+SHORTEST_LINE = 84
+"""Cells of the short line of a step, a placeholder counted as it is written: one line at 100 columns."""
 HAN = re.compile(r"[\u4e00-\u9fff]")
 
 ALL = list(checklists.all_branches())
@@ -62,7 +66,7 @@ def test_a_branch_goes_from_looking_to_verifying(branch_id: str):
 
 
 def texts_of(step: Step) -> Iterator[Text]:
-    yield from (text for text in (step.text, step.yes, step.no) if text is not None)
+    yield from (text for text in (step.text, step.short, step.yes, step.no) if text is not None)
 
 
 @pytest.mark.parametrize(("branch", "step"), STEPS)
@@ -254,8 +258,44 @@ def test_an_experiment_says_how_long_it_takes_and_what_its_outcomes_mean(branch_
                 step.id
             )
             assert re.search(r"分钟|小时|步|时间|\{replay_steps\}|\{replay_time\}", step.text.zh), step.id
-            outcomes = step.id == "one-variable-at-a-time" or re.search(OUTCOME, step.text.en)
-            assert outcomes, step.id
+            for text, colon in ((step.text.en, ": "), (step.text.zh, "：")):
+                outcomes = [line for line in text.split("\n") if line.startswith("- ")]
+                assert len(outcomes) >= OUTCOMES_LEAST, step.id
+                assert all(colon in line for line in outcomes), step.id
+
+
+@pytest.mark.parametrize("branch_id", checklists.BRANCHES)
+def test_what_is_listed_has_a_short_line(branch_id: str):
+    for step in checklists.load_branch(branch_id).steps:
+        is_listed = step.kind in ("experiment", "action") or (step.kind == "log" and step.yes is not None)
+        assert (step.short is not None) == is_listed, step.id
+        if step.short is not None:
+            assert cells(step.short.en) <= SHORTEST_LINE, step.id
+            assert cells(step.short.zh) <= SHORTEST_LINE, step.id
+            is_question = step.kind == "log"
+            assert step.short.en.endswith("?") == is_question, step.id
+            assert step.short.zh.endswith("？") == is_question, step.id
+
+
+@pytest.mark.parametrize(("branch", "step"), STEPS)
+def test_an_experiment_tests_causes_of_the_closed_list(branch: Branch, step: Step):
+    path = ROOT.parent / "texts" / "causes.toml"
+    known = set(tomllib.loads(path.read_text(encoding="utf-8")))
+    assert not step.tests or step.kind == "experiment"
+    for name in step.tests:
+        assert any(cause == name or (name.endswith("/") and cause.startswith(name)) for cause in known), name
+
+
+@pytest.mark.parametrize(("branch", "step"), STEPS)
+def test_the_lines_of_a_text_are_the_same_in_both_languages(branch: Branch, step: Step):
+    shapes = [
+        [
+            "outcome" if line.startswith("- ") else "row" if line.startswith(" ") else "prose"
+            for line in text.split("\n")
+        ]
+        for text in (step.text.en, step.text.zh)
+    ]
+    assert shapes[0] == shapes[1], step.id
 
 
 # ── rules that hold everywhere ───────────────────────────────────────────────────────────────────────────────────────

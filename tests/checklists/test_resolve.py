@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triage import checklists
+from triage import checklists, schema
 from triage.checklists import Comparison, Condition
 from triage.errors import UsageError
 from triage.model import CLASSES, Checklist, ChecklistStep, Facts
-from triage.resolve import branch_of, how_to_log, resolve, title
+from triage.resolve import branch_of, how_to_log, resolve, resolve_again, title
 from triage.resolve._conditions import holds
 from triage.resolve._words import fill
 
@@ -154,14 +154,17 @@ def test_a_step_is_left_out_only_where_its_condition_is_known_to_be_false():
 def test_an_action_is_locked_until_its_step_is_confirmed():
     step = one("single-step", "repair-damaged-data", Facts())
     assert step.answer == "unknown"
-    assert step.text.startswith("Only once confirmed (`replay-2x2`): Repair")
-    assert step.detail == {"confirm": ("replay-2x2",), "is_unlocked": False}
+    assert step.text.startswith("Only once confirmed (replay the batch of the onset step in a 2 × 2): Repair")
+    assert step.detail["confirm"] == ("replay-2x2",)
+    assert step.detail["is_unlocked"] is False
+    assert step.detail["words"]["brief"].startswith("repair the damaged samples")
 
 
 def test_a_confirmed_cause_unlocks_its_action_and_no_other():
     facts = Facts(confirmed_causes=frozenset({"data/bad-batch"}))
     assert one("single-step", "repair-damaged-data", facts).answer == "yes"
-    assert one("single-step", "repair-damaged-data", facts).text.startswith("Confirmed (`data/bad-batch`): ")
+    assert one("single-step", "repair-damaged-data", facts).text.startswith("Confirmed (bad batch): ")
+    assert one("single-step", "repair-damaged-data", facts).detail["confirmed_by"] == ("data/bad-batch",)
     assert one("single-step", "keep-legal-hard-samples", facts).answer == "unknown"
 
 
@@ -177,14 +180,14 @@ def test_a_log_answer_unlocks_and_excludes():
     assert one("gradient-explosion", "raise-max-norm-or-find-cause", yes).answer == "yes"
     excluded = one("gradient-explosion", "raise-max-norm-or-find-cause", no)
     assert excluded.answer == "no"
-    assert excluded.text.startswith("Not called for here (`clipped-every-step`: no)")
+    assert excluded.text.startswith("Not called for here (Is nearly every step clipped? – no)")
 
 
 def test_a_locked_action_names_only_what_is_still_open():
     facts = Facts(statistics={("seq_len", "ratio_at_onset"): 4.0}, columns=frozenset({"seq_len"}))
     step = one("single-step", "keep-legal-hard-samples", facts)
     assert step.answer == "unknown"
-    assert "(`replay-2x2`)" in step.text
+    assert "(replay the batch of the onset step in a 2 × 2)" in step.text
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -249,6 +252,57 @@ def test_what_is_logged_is_ticked_off():
         "evaluation": "yes",
     }
     assert step_of(checklist, "grad-norm").text.endswith("Missing: log `grad_norm`.")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0.254, "25.4 % of the steps clipped"), (0.0, "0 % of the steps clipped"), (1.0, "100 % of the steps clipped")],
+)
+def test_a_share_is_said_in_percent(value: float, words: str):
+    facts = Facts(columns=frozenset({"clip_coef"}), statistics={("clip_coef", "clip_share"): value})
+    assert one("gradient-explosion", "clipped-every-step", facts).detail["words"]["said"] == words
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_pieces_of_a_question_stand_apart(lang: str):
+    known = Facts(columns=frozenset({"grad_norm"}), statistics={("grad_norm", "ratio_at_onset"): 12.34})
+    words = one("single-step", "grad-jumped-too", known, lang).detail["words"]
+    assert set(words) == {"brief", "ask", "said", "meaning"}
+    open_words = one("single-step", "grad-jumped-too", Facts(), lang).detail["words"]
+    assert set(open_words) == {"brief", "ask", "if_yes", "if_no"}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    statistics=st.dictionaries(
+        st.sampled_from(KEYS), st.sampled_from([0.0, 1.0, -3.0, 0.4, 2.5, 700.0, float("inf")]), max_size=len(KEYS)
+    ),
+    columns=st.frozensets(st.sampled_from(sorted({c for c, _ in KEYS} & set(schema.BY_NAME)))),
+    known=st.frozensets(st.sampled_from(sorted(checklists.load_placeholders()))),
+    causes=st.frozensets(st.sampled_from(["lr/too-high", "data/bad-batch", "precision/fp16-overflow"])),
+    branch=st.sampled_from(checklists.BRANCHES),
+    framework=st.sampled_from([None, "lightning", "megatron-lm"]),
+)
+def test_a_saved_checklist_can_be_said_in_the_other_language(
+    statistics, columns, known, causes, branch: str, framework: str | None
+):
+    facts = Facts(
+        columns=columns,
+        statistics=statistics,
+        placeholders=dict.fromkeys(known, "7"),
+        framework=framework,
+        confirmed_causes=causes,
+    )
+    english, chinese = resolve(branch, facts, "en"), resolve(branch, facts, "zh")
+    assert resolve_again(english, framework, "zh") == chinese
+    assert resolve_again(chinese, framework, "en") == english
+
+
+def test_a_step_of_another_version_stays_as_it_is():
+    old = ChecklistStep("gone", "log", "Is it so?", "yes", (), {"words": {"ask": "Is it so?"}})
+    plain = ChecklistStep("replay-2x2", "experiment", "Replay.", "unknown")
+    assert resolve_again(Checklist("single-step", (old, plain)), None, "zh").steps == (old, plain)
+    assert resolve_again(Checklist("nowhere", (old,)), None, "zh") == Checklist("nowhere", (old,))
 
 
 # ── look-ups ─────────────────────────────────────────────────────────────────────────────────────────────────────────

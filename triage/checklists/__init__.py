@@ -6,7 +6,9 @@ A file is one branch (`single-step.toml`) or one list (`lists/pilot.toml`):
     [[step]]
     id          kebab-case, unique within the file, stable
     kind        log | experiment | action | verify
-    en, zh      the text, with the placeholders of placeholders.toml, the same ones in both languages
+    en, zh      the text, with the placeholders of placeholders.toml, the same ones in both languages. Lines stay lines:
+                one that starts with blanks is a row of a small table, one that starts with "- " an outcome
+    short       {en, zh}: the question, experiment or action in one short line, for a list
     seeds       numbered points of the two guides that this step carries
     needs       log: columns that would answer it; a missing one is named in the text
     yes, no     log: {en, zh}, what the answer means
@@ -14,6 +16,8 @@ A file is one branch (`single-step.toml`) or one list (`lists/pilot.toml`):
     no_if       log: a condition; it holds = no. Without it, no = the yes condition is known to be false
     confirm     action: steps of the same file, all of which must say yes first
     causes      action: a confirmed cause that stands in for them; "*" = any
+    tests       experiment: causes, or families ending in "/", that it tests before any other; with one of them in the
+                lead it is the first to run
     when        a condition; known to be false = the step is left out
 
 A condition is `all` or `any` over comparisons {signal, statistic, operator, value}, one level deep; the statistics are
@@ -213,7 +217,23 @@ def _condition(row: Mapping[str, Any] | None, where: str) -> Condition | None:
 
 
 _KEYS: Final = frozenset(
-    {"id", "kind", "en", "zh", "seeds", "needs", "yes", "no", "yes_if", "no_if", "confirm", "causes", "when"}
+    {
+        "id",
+        "kind",
+        "en",
+        "zh",
+        "short",
+        "seeds",
+        "needs",
+        "yes",
+        "no",
+        "yes_if",
+        "no_if",
+        "confirm",
+        "causes",
+        "tests",
+        "when",
+    }
 )
 
 
@@ -227,6 +247,7 @@ def _step(row: Mapping[str, Any], name: str) -> Step:
         id=row["id"],
         kind=row["kind"],
         text=_text(row, where),
+        short=_optional(row.get("short"), where),
         seeds=tuple(row.get("seeds", ())),
         needs=tuple(row.get("needs", ())),
         yes=_optional(row.get("yes"), where),
@@ -235,5 +256,6 @@ def _step(row: Mapping[str, Any], name: str) -> Step:
         no_if=_condition(row.get("no_if"), where),
         confirm=tuple(row.get("confirm", ())),
         causes=tuple(row.get("causes", ())),
+        tests=tuple(row.get("tests", ())),
         when=_condition(row.get("when"), where),
     )

@@ -47,6 +47,7 @@ class Step:
     id: str
     kind: Kind
     text: Text
+    short: Text | None = None
     seeds: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     yes: Text | None = None
@@ -55,6 +56,7 @@ class Step:
     no_if: Condition | None = None
     confirm: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
     when: Condition | None = None
 
     def conditions(self) -> tuple[Condition, ...]:

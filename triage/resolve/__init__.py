@@ -14,18 +14,16 @@ How a step is answered
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from triage.checklists import BRANCHES, LISTS, Step, branch_map, load_branch
 from triage.errors import UsageError
-from triage.model import Answer, Checklist, ChecklistStep, Facts
-from triage.resolve._conditions import asked_by, holds, value_of
-from triage.resolve._words import columns_of, how_to_log, spoken
+from triage.model import Answer, Checklist, Facts
+from triage.resolve._conditions import holds
+from triage.resolve._language import in_language, resolve_again
+from triage.resolve._step import resolved, standing_in
+from triage.resolve._words import how_to_log
 
-__all__ = ["branch_of", "how_to_log", "resolve", "title"]
-
-ANY_CAUSE = "*"
-"""In `causes` of an action: whichever cause was confirmed."""
+__all__ = ["branch_of", "how_to_log", "in_language", "resolve", "resolve_again", "title"]
 
 
 def branch_of(event_class_or_finding: str) -> str:
@@ -45,8 +43,10 @@ def resolve(branch_id: str, facts: Facts, lang: str) -> Checklist:
         lang: en | zh.
 
     Returns:
-        The steps in order. `text` holds answer, numbers and meaning; `detail` may hold `numbers` ("signal.statistic" →
-        value), `missing` (columns), `how` (column → setting), `confirm` (step ids) and `is_unlocked`.
+        The steps in order. `text` holds answer, numbers and meaning in one piece; `detail` holds them apart: `words`
+        (see `_words.spoken`), `numbers` ("signal.statistic" → value), `values` (placeholder → value), `missing`
+        (columns), `how` (column → setting), `confirm` (step ids), `is_unlocked`, `confirmed_by` (causes), `tests`
+        (causes). What does not apply is left out.
 
     Raises:
         UsageError: there is no such branch or list.
@@ -61,7 +61,7 @@ def resolve(branch_id: str, facts: Facts, lang: str) -> Checklist:
         if step.when is not None and holds(step.when, facts) is False:
             continue
         answers[step.id] = _answer(step, facts, answers)
-        steps.append(_resolved(step, facts, answers, lang))
+        steps.append(resolved(branch, step, facts, answers, lang))
     return Checklist(branch.id, tuple(steps))
 
 
@@ -87,49 +87,9 @@ def _log_answer(step: Step, facts: Facts) -> Answer:
 
 
 def _action_answer(step: Step, facts: Facts, before: Mapping[str, Answer]) -> Answer:
-    if _standing_in(step, facts):
+    if standing_in(step, facts):
         return "yes"
     confirming = [before.get(name, "unknown") for name in step.confirm]
     if "no" in confirming:
         return "no"
     return "yes" if all(answer == "yes" for answer in confirming) else "unknown"
-
-
-def _resolved(step: Step, facts: Facts, answers: Mapping[str, Answer], lang: str) -> ChecklistStep:
-    answer = answers[step.id]
-    asked = asked_by(step)
-    numbers = {f"{c.signal}.{c.statistic}": v for c in asked if (v := value_of(c, facts)) is not None}
-    missing = tuple(column for column in step.needs if column not in facts.columns)
-    detail: dict[str, Any] = {}
-    if numbers:
-        detail["numbers"] = numbers
-    if missing and answer == "unknown":
-        detail["missing"] = missing
-        detail["how"] = {column: how_to_log(column, facts.framework, lang) for column in missing}
-    if step.kind == "action":
-        detail["confirm"] = step.confirm
-        detail["is_unlocked"] = answer == "yes"
-    telling = _standing_in(step, facts) or _telling(step, answer, answers)
-    signals = sorted({name for c in asked for name in (c.signal, *columns_of(c.signal))})
-    evidence = dict.fromkeys(e for name in signals for e in facts.evidence_ids.get(name, ()))
-    return ChecklistStep(
-        id=step.id,
-        kind=step.kind,
-        text=spoken(step, answer, missing, telling, facts, lang),
-        answer=answer,
-        evidence_ids=tuple(evidence) if answer != "unknown" else (),
-        detail=detail,
-    )
-
-
-def _standing_in(step: Step, facts: Facts) -> tuple[str, ...]:
-    """Confirmed causes that stand in for the confirming steps of an action."""
-    known = facts.confirmed_causes
-    return tuple(sorted(known if ANY_CAUSE in step.causes else known.intersection(step.causes)))
-
-
-def _telling(step: Step, answer: Answer, answers: Mapping[str, Answer]) -> tuple[str, ...]:
-    """The steps that confirm or exclude an action; of a locked one, those that have not said yes."""
-    if answer == "unknown":
-        return tuple(name for name in step.confirm if answers.get(name) != "yes")
-    return tuple(name for name in step.confirm if answers.get(name) == answer)

@@ -24,6 +24,8 @@ from triage.resolve._conditions import asked_by, deciding, value_of
 
 _PLACEHOLDER: Final = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
+_TIME: Final = re.compile(r"\s*[(（][^()（）]*[)）]$")
+
 _NO_DECIMALS: Final = 100.0
 _EXPONENT: Final = 1e6
 """From 100 on decimals say nothing; from a million on a number is shorter with an exponent [choice]."""
@@ -31,16 +33,20 @@ _EXPONENT: Final = 1e6
 
 def spoken(
     step: Step, answer: Answer, missing: tuple[str, ...], telling: tuple[str, ...], facts: Facts, lang: str
-) -> str:
-    """The text of a step with its answer.
+) -> tuple[str, dict[str, str]]:
+    """The text of a step with its answer, and the pieces that it is made of.
 
     Args:
         step: as it stands in the file.
         answer: as resolved.
         missing: columns that would answer it and are not logged.
-        telling: ids of the steps or causes that confirm, exclude or lock an action.
+        telling: what confirms, excludes or locks an action, in words.
         facts: what the log says.
         lang: en | zh.
+
+    Returns:
+        The whole text, and by name `brief` (the step in a line), `ask` (question or instruction), `said` (the numbers),
+        `meaning` (of the answer), and without an answer `if_yes` and `if_no`; a piece that is empty is left out.
     """
     meaning = step.yes if answer == "yes" else step.no
     numbers = tuple(_numbers(step, answer, facts, lang))
@@ -52,11 +58,32 @@ def spoken(
         "numbers": _join(numbers, "list_separator", lang),
         "columns": _join((f"`{column}`" for column in missing), "name_separator", lang),
         "means": _join(_means(asked_by(step), missing, lang), "list_separator", lang),
-        "steps": _join((f"`{name}`" for name in telling), "name_separator", lang),
+        "steps": _join(telling, "list_separator", lang),
     }
     frame = _frame(step, answer, has_missing=bool(missing), has_numbers=bool(numbers))
     text = words["text"] if frame is None else load_phrases()[frame].in_language(lang)
-    return fill(_PLACEHOLDER.sub(lambda match: words.get(match[1], match[0]), text), facts, lang)
+    whole = fill(_PLACEHOLDER.sub(lambda match: words.get(match[1], match[0]), text), facts, lang)
+    is_answered = answer != "unknown"
+    pieces = {
+        "brief": "" if step.short is None else step.short.in_language(lang),
+        "ask": words["text"],
+        "said": words["numbers"],
+        "meaning": words["meaning"] if is_answered else "",
+        "if_yes": "" if is_answered else words["yes"],
+        "if_no": "" if is_answered else words["no"],
+    }
+    return whole, {name: fill(piece, facts, lang) for name, piece in pieces.items() if piece}
+
+
+def name_of(step: Step, facts: Facts, lang: str) -> str:
+    """A step by its short line, without the time that stands in brackets at its end."""
+    return _TIME.sub("", fill((step.short or step.text).in_language(lang), facts, lang))
+
+
+def used_by(step: Step) -> frozenset[str]:
+    """The placeholders of a step's texts."""
+    texts = (step.text, step.short, step.yes, step.no)
+    return frozenset(name for text in texts if text is not None for name in _PLACEHOLDER.findall(text.en))
 
 
 def how_to_log(column: str, framework: str | None, lang: str) -> str:
@@ -142,7 +169,8 @@ def _say(key: str, value: float, lang: str) -> str:
     special = {1.0: statistic.says_one, 0.0: statistic.says_zero}.get(value)
     below = statistic.says_negative if value < 0 else None
     text = special or below or statistic.says or statistic.means
-    return _named(text, signal, lang).replace("{value}", _number(-value if below else value))
+    size = -value if below else value
+    return _named(text, signal, lang).replace("{value}", _number(size)).replace("{percent}", _percent(size))
 
 
 def _named(text: Text, signal: str, lang: str) -> str:
@@ -152,6 +180,11 @@ def _named(text: Text, signal: str, lang: str) -> str:
 
 def _join(parts: Iterable[str], separator: str, lang: str) -> str:
     return load_phrases()[separator].in_language(lang).join(parts)
+
+
+def _percent(share: float) -> str:
+    """A share in percent, three significant digits."""
+    return f"{_number(float(f'{100 * share:.3g}'))} %"
 
 
 def _number(value: float) -> str:
