@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from triage.detectors._attempts import Path, rebuilt, takes_up
 from triage.detectors._recovery import Frozen, Outcome, deadline, follow
 from triage.detectors._tiers import BAND_Z, DOUBLED, POINT_TIERS, Stretch, level_candidates, level_holds
 from triage.signals.baseline import MAD_TO_SD, MIN_ROWS, Z_OPEN, Accepted, effective, forecast, window_length
@@ -90,6 +91,7 @@ class Track:
         restarts: points at which the logging interval changes lastingly: the window starts over.
         has_levels: a lasting change of level is an event; not so for one player of an adversarial pair.
         repeats: for every segment the first point past the steps that an earlier segment had trained.
+        step: (n,) step of every point; None = no segment repeats steps.
     """
 
     x: Array
@@ -99,6 +101,7 @@ class Track:
     restarts: frozenset[int] = frozenset()
     repeats: tuple[int, ...] = ()
     has_levels: bool = True
+    step: NDArray[np.int64] | None = None
 
 
 def walk(track: Track, *, window: int | None, factor: float) -> Trace:
@@ -112,14 +115,18 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
     bounds = [*track.starts[1:], n]
     limit = deadline(n)
     repeats = track.repeats or track.starts
+    path = Path.empty(n)
     for start, stop, new in zip(track.starts, bounds, repeats, strict=True):
         position = start
         before = _freeze(track, state, window, factor)  # the level at which the last attempt ended
+        if start:
+            state = _resumed(track, trace, path, state, (start, stop), before.level, window)
         barrier = start  # the walk back stops here
         chunk = FIRST_CHUNK
         while position < stop:
             if position in track.restarts and state.count:
                 state = Accepted.empty(window)
+                path.begin_era(position)
             until = min([stop, *(r for r in track.restarts if r > position)])
             if state.count < MIN_ROWS:
                 opened = _early(track, state, trace, position, until, first)
@@ -136,6 +143,7 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
             trace.accepted[onset:trigger] = False
             if new > start and onset <= new + RETURN_ROWS and _is_return(track.x[onset:stop], before):
                 state = Accepted.empty(window)  # memorised data had held the loss down
+                path.begin_era(onset)
                 position = barrier = onset
                 new = start  # noqa: PLW2901 - once per segment
                 continue
@@ -145,7 +153,27 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
             position = barrier = outcome.resume
             if outcome.recovered is None:
                 state = Accepted.empty(window)
+                path.begin_era(position)
+        if track.step is not None:
+            path.extend(start, stop, trace.accepted, track.step)
     return trace
+
+
+def _resumed(
+    track: Track, trace: Trace, path: Path, state: Accepted, bounds: tuple[int, int], ended: float, window: int | None
+) -> Accepted:
+    """The baseline of a segment: as it stood at the step that is taken up, or at the end of the last attempt."""
+    if track.step is None:
+        return state
+    start, stop = bounds
+    left, dropped = path.cut(int(track.step[start]))
+    if not takes_up(track.x, dropped, track.x[start:stop], ended):
+        return state
+    if len(left):
+        path.current = int(path.era[left[-1]])
+    else:
+        path.begin_era(start)
+    return rebuilt(track.x, (trace.predict, trace.base, trace.scale), left, window)
 
 
 def _is_return(ahead: Array, before: Frozen) -> bool:

@@ -55,6 +55,7 @@ def points_of(signals: SignalTable, name: str, direction: str) -> Points:
             restarts=_gap_changes(signals.step[rows], starts),
             repeats=_repeats(signals.step[rows], starts),
             has_levels=not signals.is_adversarial,
+            step=signals.step[rows] if len(starts) > 1 else None,
         ),
     )
 

@@ -11,6 +11,7 @@ from triage.detectors._tail import Rise, tail_event
 from triage.model import Event, Evidence
 from triage.options import Options
 from triage.signals import SignalTable
+from triage.signals.attempts import canonical
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +45,7 @@ def detect(signals: SignalTable, options: Options) -> list[Event]:
 def _event(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signals: SignalTable) -> Event | None:
     import numpy as np
 
-    keep = np.isfinite(values)
+    keep = np.isfinite(values) & canonical(signals.step[rows])
     rows, values = rows[keep], values[keep]
     n = len(values)
     size = int(min(TAIL_MOST, max(TAIL_LEAST, TAIL_SHARE * n)))

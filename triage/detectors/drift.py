@@ -14,6 +14,7 @@ from triage.detectors._tail import Rise, tail_event
 from triage.model import Event, Evidence
 from triage.options import Options
 from triage.signals import SignalTable
+from triage.signals.attempts import canonical
 from triage.signals.baseline import MAD_TO_SD, effective
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _event(
 ) -> Event | None:
     import numpy as np
 
-    keep = np.isfinite(x)
+    keep = np.isfinite(x) & canonical(signals.step[rows])
     rows, values, x = rows[keep], values[keep], x[keep]
     n = len(x)
     size = max(BLOCK_LEAST, n // BLOCKS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from triage.detectors._contract import Detector
 from triage.detectors._forward import Excursion, Trace, walk
@@ -14,6 +14,10 @@ from triage.model import Confidence, Decision, Event, Evidence
 from triage.options import Options
 from triage.signals import SignalTable
 from triage.signals.baseline import CALIBRATION_MIN
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 HEAVY_TAIL: Final = "heavy-tail"
 """Tier of points that are noise; the classifier passes them over, the finding `heavy-tailed-noise` counts them."""
@@ -39,12 +43,24 @@ def detect(signals: SignalTable, options: Options) -> list[Event]:
         points = points_of(signals, judged.name, judged.direction)
         trace = walk(points.track, window=options.window, factor=SENSITIVITY[options.sensitivity])
         folded = heavy_tail(points, trace)
+        accepted = np.flatnonzero(trace.accepted)
+        step = signals.step[points.rows]
         for position, excursion in enumerate(trace.excursions):
-            accepted = np.flatnonzero(trace.accepted[: excursion.onset])
-            healthy = int(points.rows[accepted[-1]]) if len(accepted) else None
+            healthy = _last_before(accepted, step, excursion.onset)
+            healthy = None if healthy is None else int(points.rows[healthy])
             event = _event(judged.name, points, excursion, healthy, signals)
             events.append(replace(event, tier=HEAVY_TAIL) if position in folded else event)
     return sorted(events, key=lambda e: e.onset)
+
+
+def _last_before(accepted: NDArray[np.intp], step: NDArray[np.int64], onset: int) -> int | None:
+    """The last accepted point before the onset, in the log and by its step: a dead branch is no way back."""
+    import numpy as np
+
+    end = int(np.searchsorted(accepted, onset))
+    while end and step[accepted[end - 1]] >= step[onset]:
+        end -= 1
+    return int(accepted[end - 1]) if end else None
 
 
 def decisions(signals: SignalTable, row: int, options: Options) -> tuple[Decision, ...]:

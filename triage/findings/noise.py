@@ -9,6 +9,7 @@ from triage.findings._contract import BLOCKS, Context, FindingRule, Found
 from triage.findings._levels import blocks
 from triage.model import Evidence
 from triage.signals import SignalTable
+from triage.signals.attempts import canonical
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +46,8 @@ def turned(context: Context) -> Iterable[Found]:
 
     signals = context.signals
     rows, values = signals.points("loss")
+    path = canonical(signals.step[rows])
+    rows, values = rows[path], values[path]
     finite = np.isfinite(values)
     if finite.sum() < 8 * BLOCKS or not (values[finite] > 0).all():
         return
