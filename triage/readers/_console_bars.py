@@ -1,7 +1,7 @@
 """Progress bars: where one ends and other text is glued to it, what it counts, and which values it carries.
 
-Separate because bars are the noisiest thing on a console: redrawn thousands of times, overwritten, and glued to whatever
-another logger writes in between.
+Separate because bars are the noisiest thing on a console: redrawn thousands of times, overwritten, and glued to
+whatever another logger writes in between.
 """
 
 from __future__ import annotations

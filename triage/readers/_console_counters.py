@@ -23,11 +23,12 @@ _IN_EPOCH: Final = (
         r"(?:[A-Za-z_ ]{0,12}[:#]?\s*)?\[?\s*(?P<inner>\d+)\s*/\s*(?P<length>\d+)(?![\d/:-])",
         re.IGNORECASE,
     ),
-    # "[1,  2000] loss: 2.180"
+    # The counter of the PyTorch tutorials: epoch and batch in one pair of brackets.
     re.compile(r"^\s*\[\s*(?P<epoch>\d+)\s*,\s*(?P<inner>\d+)\s*\]"),
 )
 _NAMED: Final = re.compile(
-    r"(?<!per )(?<!every )(?<!/)(?<!max )\b(?P<word>global[_ ]step|total[_ ]step|num_updates|iteration|iter|step|update|batch)s?\b"
+    r"(?<!per )(?<!every )(?<!/)(?<!max )\b(?P<word>global[_ ]step|total[_ ]step|num_updates|iteration|iter|step|"
+    r"update|batch)s?\b"
     rf"\s*(?:no\.?|number)?\s*[:=#]?\s*[\[(]?\s*(?P<step>{_INTEGER})\b(?!\s*%)(?!\.\d)(?!-\d)(?!:\d)(?:\s*/\s*(?P<total>\d+))?",
     re.IGNORECASE,
 )
@@ -57,7 +58,7 @@ def counters_of(text: str, begin: int, end: int) -> tuple[tuple[Mark, ...], str]
     for pattern in _IN_EPOCH:
         if found := pattern.search(text, begin, end):
             return _marks(found), "step"
-    named = [found for found in _NAMED.finditer(text, begin)]
+    named = list(_NAMED.finditer(text, begin))
     if named:
         best = min(named, key=lambda found: STEP_NAMES.index(found["word"].lower()))
         marks = _marks(best)

@@ -43,10 +43,10 @@ _PREFIXES: Final = re.compile(
 
 _NAME: Final = r"[A-Za-z_][\w./@+-]*(?:\([\w/%. ]{1,20}\))?"
 _WORDS: Final = (
-    r"(?:(?:train(?:ing)?|val(?:id(?:ation)?)?|eval|test|dev|lm|tot(?:al)?|avg|average|mean|batch|step|running|current|"
-    r"label|smooth|gen|disc|[gd])[ ]){0,2}[\w/.@-]*"
-    r"(?:loss(?:es)?|nll|ppl|perplexity|lr|learning[ _]rate|grad(?:ient)?[ _]?norm|gnorm|norm|acc(?:uracy)?|acc@\d|top\d|"
-    r"bpc|bpb|rank)(?:[_/]\w+)?"
+    r"(?:(?:train(?:ing)?|val(?:id(?:ation)?)?|eval|test|dev|lm|tot(?:al)?|avg|average|mean|batch|step|running|"
+    r"current|label|smooth|gen|disc|[gd])[ ]){0,2}[\w/.@-]*"
+    r"(?:loss(?:es)?|nll|ppl|perplexity|lr|learning[ _]rate|grad(?:ient)?[ _]?norm|gnorm|norm|acc(?:uracy)?|acc@\d|"
+    r"top\d|bpc|bpb|rank)(?:[_/]\w+)?"
 )
 _FORMS: Final = {
     "colons": rf"(?P<name>{_NAME})\s*:",
@@ -56,7 +56,8 @@ _FORMS: Final = {
     "dict": r"(?P<q>[\"'])(?P<name>[^\"'\n]{1,120})(?P=q)\s*[:,]",
 }
 _ANY: Final = (
-    rf"(?:(?P<q>[\"'])(?P<name>[^\"'\n]{{1,120}})(?P=q)\s*[:,]|(?P<name2>{_NAME})\s*(?::=?|=)|\[(?P<name3>[A-Za-z][\w ./-]{{0,40}})\]"
+    rf"(?:(?P<q>[\"'])(?P<name>[^\"'\n]{{1,120}})(?P=q)\s*[:,]|(?P<name2>{_NAME})\s*(?::=?|=)"
+    rf"|\[(?P<name3>[A-Za-z][\w ./-]{{0,40}})\]"
     rf"|(?<![\w/.-])(?P<name4>(?i:{_WORDS}))(?=\s))"
 )
 _PIPES: Final = r"(?:^|\|)\s*(?P<name>[A-Za-z][^|:=]{0,80}?)\s*(?::|=|\s)"

@@ -1,7 +1,7 @@
 """The table of line grammars: what a framework's console line looks like, as data.
 
-Separate because adding a framework is an entry in a TOML file under `grammars/` (or in a file of the user's own), never code.
-The keys of an entry are documented in `docs/grammars.md`.
+Separate because adding a framework is an entry in a TOML file under `grammars/` (or in a file of the user's own),
+never code. The keys of an entry are documented in `docs/grammars.md`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any, Final
 
 from triage.errors import UsageError
 from triage.readers._console_numbers import NUMBER
 
 KINDS: Final = ("row", "eval", "head", "item", "state", "summary", "ignore")
-"""row: a training row · eval: a row on held-out data · head: opens a record of several lines · item: one value of it ·
-state: a bar that is redrawn, of which the last state of an epoch counts · summary: means over an epoch · ignore: never read."""
+"""row: a training row · eval: a row on held-out data · head: opens a record of several lines · item: one value of it
+· state: a bar that is redrawn, of which the last state of an epoch counts · summary: means over an epoch · ignore:
+never read."""
 
 FIELDS: Final = ("any", "pipes", "colons", "equals", "words", "brackets", "dict", "groups", "sections", "none")
 """How the pairs of a line are written; `any` takes every form but pipes, groups and sections."""
@@ -37,9 +39,9 @@ class Grammar:
         writer: the framework as printed; "" for the generic fallback.
         needs: all of these must be in the line, as they are.
         any_of: one of these must be in the line; empty = no such demand.
-        line: searched for in the line. Groups named step, epoch, inner (place in the epoch), length (of the epoch), total
-            (declared last step), rank, split (train, val …), key and value (a column and its number) have their meaning;
-            any other named group is a column.
+        line: searched for in the line. Groups named step, epoch, inner (place in the epoch), length (of the epoch),
+            total (declared last step), rank, split (train, val …), key and value (a column and its number) have their
+            meaning; any other named group is a column.
         kind: one of KINDS.
         fields: one of FIELDS.
         step: name of the step column; names of fields that are the step, best first.
@@ -121,16 +123,18 @@ def read_grammars(text: str, origin: str) -> Grammars:
     """
     try:
         document = tomllib.loads(text)
-        entries = document.get("grammar", []), document.get("message", [])
-        lines = tuple(_line_of(entry) for entry in entries[0])
-        messages = tuple(_message_of(entry) for entry in entries[1])
-        if unknown := set(document) - {"grammar", "message"}:
-            raise ValueError(f"unknown table {sorted(unknown)[0]!r}")
-    except (ValueError, re.error, AttributeError, TypeError, KeyError) as fault:
-        raise UsageError(
-            f"the grammar file cannot be used: {fault}", path=origin, hint="see docs/grammars.md"
-        ) from fault
+        unknown = set(document) - {"grammar", "message"}
+        lines = tuple(map(_line_of, document.get("grammar", [])))
+        messages = tuple(map(_message_of, document.get("message", [])))
+    except (ValueError, AttributeError, TypeError, KeyError) as fault:
+        raise _unusable(origin, str(fault)) from fault
+    if unknown:
+        raise _unusable(origin, f"unknown table {min(unknown)!r}")
     return Grammars(lines, messages, _hints(lines, messages))
+
+
+def _unusable(origin: str, reason: str) -> UsageError:
+    return UsageError(f"the grammar file cannot be used: {reason}", path=origin, hint="see docs/grammars.md")
 
 
 @cache
@@ -139,6 +143,20 @@ def builtin_grammars() -> Grammars:
     folder = resources.files("triage.readers").joinpath("grammars")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     return join_grammars([read_grammars(file.read_text(encoding="utf-8"), file.name) for file in files])
+
+
+def user_grammars(path: Path) -> Grammars:
+    """A file of the user's own, in front of the grammars that come with triage.
+
+    Raises:
+        UsageError: the file cannot be read, or an entry of it cannot be used.
+    """
+    try:
+        own = read_grammars(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as fault:
+        raise _unusable(str(path), str(fault)) from fault
+    check_patterns(own, str(path))
+    return join_grammars([own, builtin_grammars()])
 
 
 def join_grammars(parts: Sequence[Grammars]) -> Grammars:
@@ -166,7 +184,7 @@ def _line_of(entry: Mapping[str, Any]) -> Grammar:
         *("loss", "skipped", "uses_bar", "epoch_base", "is_next"),
     }
     if unknown := set(entry) - known:
-        raise ValueError(f"grammar {where!r} has the unknown key {sorted(unknown)[0]!r}")
+        raise ValueError(f"grammar {where!r} has the unknown key {min(unknown)!r}")
     kind, fields = entry.get("kind", "row"), entry.get("fields", "any")
     if kind not in KINDS:
         raise ValueError(f"grammar {where!r}: kind is {kind!r}, not one of {', '.join(KINDS)}")
@@ -202,7 +220,7 @@ def _message_of(entry: Mapping[str, Any]) -> Message:
     if kind and kind not in EVENTS:
         raise ValueError(f"a message has the kind {kind!r}, not one of {', '.join(EVENTS)}")
     if unknown := set(entry) - {"kind", "needs", "line", "marks", "nan", "is_next"}:
-        raise ValueError(f"a message has the unknown key {sorted(unknown)[0]!r}")
+        raise ValueError(f"a message has the unknown key {min(unknown)!r}")
     needs = tuple(word.lower() for word in entry["needs"])
     if not needs:
         raise ValueError(f"the message {entry['line']!r} needs no literal")
@@ -226,6 +244,4 @@ def check_patterns(grammars: Grammars, origin: str) -> None:
         try:
             pattern_of(entry.line, ignore_case=isinstance(entry, Message))
         except re.error as fault:
-            raise UsageError(
-                f"the pattern {entry.line!r} cannot be used: {fault}", path=origin, hint="see docs/grammars.md"
-            ) from fault
+            raise _unusable(origin, f"the pattern {entry.line!r}: {fault}") from fault

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from triage.readers._console_names import is_evaluation, is_loss
 from triage.readers._console_numbers import to_numbers
-from triage.readers._console_parse import ROLES
+from triage.readers._console_readings import ROLES
 from triage.readers._console_steps import UNKNOWN, Lines
 from triage.readers._console_templates import Found
 
@@ -26,11 +26,13 @@ ONCE: Final = frozenset({"exception", "checkpoint", "resume", "oom", "comm-failu
 
 WEAK_WITH_STEP: Final = 2
 WEAK_WITHOUT: Final = 3
-"""Lines without a grammar that must share their columns: one line is a remark, not a series; without a counter, two are."""
+"""Lines without a grammar that must share their columns: one line is a remark, not a series; without a counter, two
+are."""
 
 BARE_SHARE: Final = 0.8
 BARE_LINES: Final = 5
-"""Two bare columns are steps and losses only in a text that consists of them."""
+BARE_RISING: Final = 0.9
+"""Two bare columns are steps and losses only in a text that consists of them, and where the first one counts up."""
 
 Numbers = dict[str, tuple["Array", "Array"]]
 """Name → numbers, and where they are there."""
@@ -59,7 +61,9 @@ class Batch:
         return _where(self.found, self.spans, len(self.places), test)
 
 
-def believable(found: Sequence[Found], pieces: int, seen: Counter[frozenset[str]], lone: Counter[str]) -> list[Found]:
+def believable(
+    found: Sequence[Found], pieces: int, seen: Counter[frozenset[str]], lone: Counter[str], *, has_rows: bool = False
+) -> list[Found]:
     """Leave out what only looks like rows: lone lines without a grammar, and bare numbers among other text.
 
     Args:
@@ -67,12 +71,12 @@ def believable(found: Sequence[Found], pieces: int, seen: Counter[frozenset[str]
         pieces: how many pieces of text the block has.
         seen: columns → lines that had them so far; moved on.
         lone: counts what is left out, by the id of its notice.
+        has_rows: the text held rows before: then a lone line stays that holds a number which is not finite.
     """
     for f in found:
         if f.reading.is_weak:
             seen[_columns(f)] += len(f.places)
-    bare = sum(len(f.places) for f in found if f.reading.kind == "bare")
-    is_bare = bare >= max(BARE_LINES, BARE_SHARE * pieces)
+    is_bare = _is_bare([f for f in found if f.reading.kind == "bare"], pieces)
     kept = []
     for f in found:
         names = {cell.name for cell in f.reading.cells}
@@ -81,11 +85,30 @@ def believable(found: Sequence[Found], pieces: int, seen: Counter[frozenset[str]
                 kept.append(replace(f, reading=replace(f.reading, kind="row")))
             continue
         has_counter = not names.isdisjoint(("@step", "@inner", "@epoch"))
-        if f.reading.is_weak and seen[_columns(f)] < (WEAK_WITH_STEP if has_counter else WEAK_WITHOUT):
+        is_lone = f.reading.is_weak and seen[_columns(f)] < (WEAK_WITH_STEP if has_counter else WEAK_WITHOUT)
+        if is_lone and not (has_rows and _is_odd(f)):
             lone["lone-values"] += len(f.places)
             continue
         kept.append(f)
     return kept
+
+
+def _is_odd(found: Found) -> bool:
+    """Say whether a number of these lines is NaN or infinite."""
+    texts = (text for name, column in found.columns.items() if not name.startswith("@") for text in column.to_list())
+    return any("n" in (text or "").lower() for text in texts)
+
+
+def _is_bare(found: Sequence[Found], pieces: int) -> bool:
+    """Say whether a text consists of two bare columns, the first of which counts up."""
+    import numpy as np
+
+    count = sum(len(f.places) for f in found)
+    if count < max(BARE_LINES, BARE_SHARE * pieces):
+        return False
+    places = np.concatenate([f.places for f in found])
+    steps = np.concatenate([_numbers(f.columns["@step"], is_role=True, decimal_comma=False)[0] for f in found])
+    return bool(np.mean(np.diff(steps[np.argsort(places)]) > 0) >= BARE_RISING)
 
 
 def _columns(found: Found) -> frozenset[str]:

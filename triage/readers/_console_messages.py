@@ -1,8 +1,8 @@
 """What messages say, as cells of the table.
 
-Separate because of the rule that stands here: a message fills a column only where the log does not fill it itself, or where
-it is one more fact about a row of the same step. And because silence speaks too: in a log that announces skipped steps, a row
-without such a message in front of it was not skipped.
+Separate because of the rule that stands here: a message fills a column only where the log does not fill it itself, or
+where it is one more fact about a row of the same step. And because silence speaks too: in a log that announces
+skipped steps, a row without such a message in front of it was not skipped.
 """
 
 from __future__ import annotations
@@ -61,10 +61,9 @@ def message_cells(batch: Batch, steps: Array, regular: Counter[str], aliases: Ma
         ).items():
             family = family_of(name, aliases)
             is_filled = family in families and regular[families[family]] > 0
-            if is_filled and family == "loss_scale":
-                fits = there & ~beside  # the row of that step prints it as well
-            else:
-                fits = there & beside if is_filled else there
+            # Beside a row of the same step it is one more fact; only the scale is printed by the row itself.
+            wanted = beside if family != "loss_scale" else ~beside
+            fits = there & wanted if is_filled else there
             if fits.any():
                 yield families[family] if is_filled or family == "loss" else name, span[fits], values[fits]
         for name in message.nan:
@@ -88,7 +87,7 @@ def _said(numbers: Numbers, marks: Mapping[str, float], count: int, *, has_scale
 
 
 def kept_steps(batch: Batch, steps: Array, last: int) -> tuple[Array, Array]:
-    """Rows of a log that announces skipped steps: 0 where a step was kept, 1 where all since the row before were skipped.
+    """Say of the rows of a log that announces skipped steps: 0 = kept, 1 = all steps since the row before were skipped.
 
     Args:
         batch: the lines.

@@ -1,6 +1,7 @@
 """Names of values on a console: which are metrics, which place a row, which are never read.
 
-Separate because this is the list that keeps dates, memory, ports and progress out of the columns, for all grammars alike.
+Separate because this is the list that keeps dates, memory, ports and progress out of the columns, for all grammars
+alike.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ _MACHINE: Final = (
     r"mem|memory|vram|maxmem|allocated|reserved|cached?|gpu|gpus|cuda|cpu|devices?|free|rss|pid|tid|port|host|node|nodes|"
     r"addr|address|worker|workers|thread|threads|version|seed|exit|exitcode|line|offset"
 )
-_PROGRESS: Final = r"percent|percentage|progress|epochs|total_steps|max_steps|max_iters|max_iter|total_epochs|num_epochs|v_num|id|idx|index"
+_PROGRESS: Final = (
+    r"percent|percentage|progress|epochs|total_steps|max_steps|max_iters|max_iter|total_epochs|num_epochs|v_num|id|idx|"
+    r"index"
+)
 _NEVER: Final = re.compile(rf"(?:^|[\s_./\-(])(?:{_TIME}|{_MACHINE}|{_PROGRESS})(?:$|[\s_./\-()])|time$", re.IGNORECASE)
 _KEPT: Final = re.compile(r"(?:step|iter|iteration|batch)_time|data/\w+|.*(?:loss|norm|lr)$", re.IGNORECASE)
 _SOURCE_FILE: Final = re.compile(
@@ -43,7 +47,8 @@ _PER_TIME: Final = re.compile(r".*(?:/|_per_)(?:s|sec|second|gpu|it|iter|step|ba
 _WHOLE_NEVER: Final = frozenset({"data", "speed", "ips", "fps", "model", "total", "world size", "world_size", "took"})
 
 _LOSS: Final = re.compile(
-    r"(?:^|[^a-z])loss(?:es)?(?:$|[^a-z])|loss$|(?:^|[\s_./-])(?:nll|ce|cross[_ ]?entropy|objective|ppl|perplexity|bpc|bpb)(?:$|[\s_./-])"
+    r"(?:^|[^a-z])loss(?:es)?(?:$|[^a-z])|loss$|(?:^|[\s_./-])"
+    r"(?:nll|ce|cross[_ ]?entropy|objective|ppl|perplexity|bpc|bpb)(?:$|[\s_./-])"
 )
 _NOT_LOSS: Final = re.compile(
     r"loss[\s_/-]*(?:scale\w*|scaler|weights?|coef\w*|coeff\w*|type|func\w*|fn|mask|lambda|alpha|ratio|tokens?|factor|mult\w*|"
@@ -53,9 +58,68 @@ _NOT_LOSS: Final = re.compile(
 _GRADIENT: Final = re.compile(r"grad\w*[\s_./-]*(?:\w*[\s_./-])*norm|gnorm|norm[\s_./-]*grad")
 
 _QUALIFIERS: Final = frozenset(
-    "train training trn tr val valid validation eval evaluation test dev lm mlm nll ce ctc att total tot avg average mean "
-    "running current batch step iteration epoch grad gradient learning params param weight weights loss global label "
-    "generator discriminator gen disc g d actor critic policy value reward kl aux main cls box mask l1 l2 mse mae smooth".split()
+    (
+        "train",
+        "training",
+        "trn",
+        "tr",
+        "val",
+        "valid",
+        "validation",
+        "eval",
+        "evaluation",
+        "test",
+        "dev",
+        "lm",
+        "mlm",
+        "nll",
+        "ce",
+        "ctc",
+        "att",
+        "total",
+        "tot",
+        "avg",
+        "average",
+        "mean",
+        "running",
+        "current",
+        "batch",
+        "step",
+        "iteration",
+        "epoch",
+        "grad",
+        "gradient",
+        "learning",
+        "params",
+        "param",
+        "weight",
+        "weights",
+        "loss",
+        "global",
+        "label",
+        "generator",
+        "discriminator",
+        "gen",
+        "disc",
+        "g",
+        "d",
+        "actor",
+        "critic",
+        "policy",
+        "value",
+        "reward",
+        "kl",
+        "aux",
+        "main",
+        "cls",
+        "box",
+        "mask",
+        "l1",
+        "l2",
+        "mse",
+        "mae",
+        "smooth",
+    )
 )
 """Words that belong to a name of several words ("train loss"), as against what happens to stand before it."""
 

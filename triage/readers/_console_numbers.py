@@ -1,7 +1,7 @@
 """How a number is written in console text, and what must not be taken for one.
 
-Separate because the careful reading of one line and the fast reading of ten thousand must agree on what a number is: both
-build their patterns from here.
+Separate because the careful reading of one line and the fast reading of ten thousand must agree on what a number is:
+both build their patterns from here.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def has_decimal_commas(text: str) -> bool:
 
 
 def is_whole_value(text: str, end: int, value: str) -> bool:
-    """Say whether a value ends where it was cut: 5,12 is not the value 5, but [0.1,0.2] is a list that begins with 0.1."""
+    """Say whether a value ends where it was cut: 5,12 is not the value 5, but [0.1,0.2] begins with the value 0.1."""
     return not (text[end : end + 1] == "," and text[end + 1 : end + 2].isdigit() and value.isdigit())
 
 

@@ -164,7 +164,7 @@ def _until(rows: Sequence[str], at: int, closes: Test, opens: Test) -> int:
 
 
 def _glue(first: str, rest: Sequence[str]) -> list[str]:
-    """Undo the wrap: a terminal cuts at its width, wherever that is; other wraps cut at blanks and leave lines shorter."""
+    """Undo the wrap: a terminal cuts at its width, wherever that is; other wraps cut at blanks, and shorter."""
     width = max(len(row) for row in (first, *rest[:-1]))
     glued = [first]
     before = first

@@ -143,8 +143,9 @@ def _own(lines: Lines, context: Context) -> Array:
 def _beside_bars(lines: Lines, own: Array, context: Context) -> None:
     """Give rows that are printed around a bar the step that it shows.
 
-    A row of training values stands between two states of its bar; the one behind it is redrawn at once and up to date. A
-    row of evaluation follows the bar of the evaluation: it gets the last state of the bar that the training rows use.
+    A row of training values stands between two states of its bar; the one behind it is redrawn at once and up to
+    date. A row of evaluation follows the bar of the evaluation: it gets the last state of the bar that the training
+    rows use.
     """
     import numpy as np
 
@@ -165,10 +166,12 @@ def _beside_bars(lines: Lines, own: Array, context: Context) -> None:
             continue
         behind = (int(n[i + 1]), int(total[i + 1])) if i + 1 < len(own) and lines.is_bar[i + 1] else None
         if lines.has_loss[i] or context.main_total is None:
-            beside = _beside(context, behind, wants_behind=bool(lines.wants_behind[i]), has_loss=bool(lines.has_loss[i]))
+            beside = _beside(
+                context, behind, wants_behind=bool(lines.wants_behind[i]), has_loss=bool(lines.has_loss[i])
+            )
             if beside is not None:
                 own[i] = context.main_n = beside[0]
-                context.main_total = beside[1]
+                total[i] = context.main_total = beside[1]
         else:
             own[i] = context.main_n
 
@@ -209,9 +212,9 @@ def _neighbours(own: Array, anchors: Array, carried: int) -> tuple[Array, Array]
 def _messages(lines: Lines, steps: Array, before: Array, after: Array, *, is_every_step: bool) -> None:
     """Number messages that tell no step.
 
-    Between two known steps the first is about the step after the one before, the next one later, and none beyond the one
-    after. Before the first known step they are counted from 1, since a loss scale is searched for at the beginning of a run;
-    where every step is logged they end at the first one.
+    Between two known steps the first is about the step after the one before, the next one later, and none beyond the
+    one after. Before the first known step they are counted from 1, since a loss scale is searched for at the
+    beginning of a run; where every step is logged they end at the first one.
     """
     import numpy as np
 

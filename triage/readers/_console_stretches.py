@@ -1,7 +1,7 @@
 """A source → stretches of whole lines of text, with the number of the line that each begins with.
 
-Separate from `_jsonl_lines.py` because a line of a console may never end: a bar that is redrawn for a week is one line of
-many gigabytes, which can be cut at any carriage return.
+Separate from `_jsonl_lines.py` because a line of a console may never end: a bar that is redrawn for a week is one
+line of many gigabytes, which can be cut at any carriage return.
 """
 
 from __future__ import annotations

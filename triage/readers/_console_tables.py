@@ -62,12 +62,12 @@ class Table:
 
 def header_of(text: str) -> Table | None:
     """Read a line as a header: no numbers, a counter among the names, and a loss."""
-    if "oss" not in text or any(char.isdigit() for char in text) or len(text) > 400:  # noqa: PLR2004 - no table is wider
+    if "oss" not in text or any(char.isdigit() for char in text) or len(text) > 400:
         return None
     for form, _ in _SPLITS:
         spans = _cells(text, form)
         words = [text[start:end] for start, end in spans]
-        if len(words) < FEWEST_COLUMNS or not all(0 < len(word) <= 40 for word in words):  # noqa: PLR2004 - a phrase
+        if len(words) < FEWEST_COLUMNS or not all(0 < len(word) <= 40 for word in words):
             continue
         lower = [word.lower() for word in words]
         if not any(word in _COUNTERS for word in lower) or not any(map(is_loss, words)):

@@ -1,9 +1,9 @@
 """Lines of one kind → columns, thousands at a time.
 
-Separate because this is what makes the reader fast. A line that has been read with care becomes a template: the same text
-with its numbers as groups, dates and other numbers as digits of the same form. Whatever matches the template would have been
-read in the same way, so that a whole block of such lines is taken at once by a regular expression. Correctness never
-depends on it: a line without a template is read with care.
+Separate because this is what makes the reader fast. A line that has been read with care becomes a template: the same
+text with its numbers as groups, dates and other numbers as digits of the same form. Whatever matches the template
+would have been read in the same way, so that a whole block of such lines is taken at once by a regular expression.
+Correctness never depends on it: a line without a template is read with care.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from triage.readers._console_numbers import NUMBER, NUMBER_COMMA
-from triage.readers._console_parse import Key, Parser, Reading
+from triage.readers._console_parse import Parser
+from triage.readers._console_readings import Key, Reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -205,8 +206,8 @@ def _named(groups: pl.DataFrame, names: Sequence[str], hits: Array) -> dict[str,
 def pattern_of(text: str, reading: Reading, *, decimal_comma: bool = False) -> str:
     """Make a pattern (of the syntax of Rust's regex, which has no look-around) for all lines like this one.
 
-    The text is kept, but for the digits of numbers that are not read; those keep their form, so that 12 never stands for
-    0:12 or 1.2. What stands between the beginning of a name and its number is kept digit by digit.
+    The text is kept, but for the digits of numbers that are not read; those keep their form, so that 12 never stands
+    for 0:12 or 1.2. What stands between the beginning of a name and its number is kept digit by digit.
     """
     number = f"({NUMBER_COMMA if decimal_comma else NUMBER})"
     parts = ["^"]
