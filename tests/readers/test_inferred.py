@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
+import triage
 from triage.readers._inferred import inferred_nan, padding_nan
 
 NAN = float("nan")
@@ -119,3 +122,56 @@ def test_other_columns_may_be_recorded_at_uneven_distances() -> None:
     assert found is not None
     assert 39 not in found, "the end shows that values were due"
     assert 5 in found
+
+
+def bare(**columns: list[float | None]) -> pl.DataFrame:
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Float64))
+
+
+def test_rows_blank_throughout_are_nan_where_nothing_could_have_stayed_finite() -> None:
+    loss = [3.0] * 20 + [None] * 5
+    assert rows_of(bare(loss=loss)) == [20, 21, 22, 23, 24]
+    both = bare(loss=loss, grad_norm=[1.0] * 20 + [None] * 5, time=[1.0] * 25)
+    assert rows_of(both) == rows_of(both, "grad_norm") == [20, 21, 22, 23, 24]
+    assert rows_of(bare(loss=[3.0] * 20 + [None])) == [20]
+    assert rows_of(bare(loss=loss, loss_scale=[64.0] * 20 + [None] * 5)) == []  # a scale is never NaN
+    assert rows_of(bare(loss=loss, accuracy=[0.5] * 20 + [None] * 5)) == []
+    assert rows_of(bare(loss=[3.0, None] * 20)) == []
+
+
+def test_rows_that_hold_a_message_are_no_training_rows() -> None:
+    held = np.array([False] * 20 + [True])
+    assert inferred_nan(bare(loss=[3.0] * 20 + [None]), held) == {}
+
+
+@pytest.mark.parametrize("said", ['"message": "saved"', '"files": ["a", "b"]', '"event": "end"'])
+def test_a_closing_message_is_no_nan(tmp_path: Path, said: str) -> None:
+    log = tmp_path / "log.jsonl"
+    lines = [f'{{"step": {step}, "loss": {2.0 + step % 3 / 100}}}' for step in range(60)]
+    log.write_text("\n".join([*lines, f'{{"step": 60, {said}}}']) + "\n", encoding="utf-8")
+    run = triage.analyze(log).runs[0]
+    assert run.verdict == "healthy"
+    assert run.source.columns["loss"].nonfinite == 0
+
+
+@pytest.mark.parametrize("blank", ['{"step": %d, "loss": null}', '{"step": %d, "loss": null, "grad_norm": null}'])
+def test_a_nan_that_became_null_in_the_last_row_fails_the_gate(tmp_path: Path, blank: str) -> None:
+    log = tmp_path / "log.jsonl"
+    extra = ', "grad_norm": 1.0' if "grad_norm" in blank else ""
+    lines = [f'{{"step": {step}, "loss": {2.0 + step % 3 / 100}{extra}}}' for step in range(60)]
+    log.write_text("\n".join([*lines, blank % 60]) + "\n", encoding="utf-8")
+    report = triage.analyze(log)
+    assert (report.exit_code, report.runs[0].source.columns["loss"].inferred) == (1, 1)
+
+
+def test_zeros_beside_gradients_that_became_null_hide_a_nan(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    lines = [f'{{"step": {s}, "loss": {2.0 + s % 3 / 100}, "grad_norm": 1.0, "lr": 0.1}}' for s in range(60)]
+    lines += [f'{{"step": {s}, "loss": 0.0, "grad_norm": null, "lr": 0.1}}' for s in range(60, 80)]
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run = triage.analyze(log).runs[0]
+    assert (run.verdict, [f.id for f in run.findings], run.diagnoses[0].onset_step) == (
+        "unresolved",
+        ["hidden-nan"],
+        60,
+    )

@@ -56,6 +56,7 @@ class Part:
     Attributes:
         frames: numbers only (Int64 for counters, Float64 for the rest), in order.
         texts: per frame, the text columns that are still needed.
+        others: per frame, which rows hold something besides numbers: text, a list.
         tallies: column -> texts met in it.
         lists: how many cells held lists or objects.
         notices: of the blocks.
@@ -65,6 +66,7 @@ class Part:
 
     frames: list[pl.DataFrame] = field(default_factory=list)
     texts: list[dict[str, pl.Series]] = field(default_factory=list)
+    others: list[np.ndarray[Any, Any]] = field(default_factory=list)
     tallies: dict[str, Tally] = field(default_factory=dict)
     lists: dict[str, int] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
@@ -80,6 +82,7 @@ class Rows:
         frame: numbers; null = not logged.
         part: (rows,) which part a row came from.
         texts: text columns that are still needed, full length.
+        others: (rows,) the row holds something besides numbers: text, a list.
         config: constant texts, and what the writers declared.
         notices: what was dropped or repaired.
         meta: merged over the parts.
@@ -88,6 +91,7 @@ class Rows:
     frame: pl.DataFrame
     part: np.ndarray[Any, Any]
     texts: Mapping[str, pl.Series]
+    others: np.ndarray[Any, Any]
     config: Mapping[str, Any]
     notices: tuple[Notice, ...]
     meta: Mapping[str, Any]
@@ -157,7 +161,8 @@ def join(parts: Sequence[Part], limits: Limits, options: Options) -> Rows:
         for name in dict.fromkeys(name for block in texts for name in block)
     }
     part_marks = np.concatenate(marks) if marks else np.zeros(0, dtype=np.int32)
-    return Rows(frame, part_marks, whole_texts, config, tuple(notices), meta)
+    others = np.concatenate([held for part in parts for held in part.others] or [np.zeros(0, dtype=bool)])
+    return Rows(frame, part_marks, whole_texts, others, config, tuple(notices), meta)
 
 
 def _as_eval(name: str, options: Options) -> str:
@@ -178,15 +183,21 @@ def _merge_meta(into: dict[str, Any], new: Mapping[str, Any]) -> None:
 
 def _take(part: Part, frame: pl.DataFrame, own_counters: set[str]) -> None:
     """Type the columns of one block and add them to the part."""
+    import numpy as np
     import polars as pl
 
     typed: list[pl.Series] = []
     texts: dict[str, pl.Series] = {}
+    others = np.zeros(frame.height, dtype=bool)
     for column in frame.iter_columns():
         name, kind = column.name, column.dtype
         if kind == pl.String:
-            column = _read_text(column, part, texts)  # noqa: PLW2901 - the same column, typed
+            written = column.is_not_null()
+            column, unread = _read_text(column, part, texts)  # noqa: PLW2901 - the same column, typed
+            if unread:
+                others |= (written & column.is_null()).to_numpy()
         elif kind.is_nested() or kind in (pl.Object, pl.Binary):
+            others |= column.is_not_null().to_numpy()
             part.lists[name] = part.lists.get(name, 0) + len(column) - column.null_count()
             continue
         if column.dtype.is_integer() and (name in own_counters or is_counter(name)):
@@ -198,16 +209,17 @@ def _take(part: Part, frame: pl.DataFrame, own_counters: set[str]) -> None:
         typed.append(pl.Series(NO_NUMBERS, [None], dtype=pl.Float64).new_from_index(0, frame.height))
     part.frames.append(pl.DataFrame(typed))
     part.texts.append(texts)
+    part.others.append(others)
 
 
-def _read_text(column: pl.Series, part: Part, texts: dict[str, pl.Series]) -> pl.Series:
-    """Read a text column as numbers or times; what is neither is tallied, and kept where it may be needed."""
+def _read_text(column: pl.Series, part: Part, texts: dict[str, pl.Series]) -> tuple[pl.Series, int]:
+    """Read a text column as numbers or times; what is neither is tallied, counted, and kept where it may be needed."""
     import polars as pl
 
     name = column.name
     sample = column.drop_nulls().head(TEXT_SAMPLE).unique().to_list()
     if sample and all(looks_like_time(text) for text in sample):
-        return seconds(column)
+        return seconds(column), 0
     if sample and numbers(pl.Series(sample)).unread == len(sample) and not _any_number(column):
         values, unread = pl.Series(name, [None], dtype=pl.Float64).new_from_index(0, len(column)), len(column)
         unread -= column.null_count()
@@ -222,7 +234,7 @@ def _read_text(column: pl.Series, part: Part, texts: dict[str, pl.Series]) -> pl
             tally.distinct.update(bad.head(DISTINCT).to_list())
         if SPLIT_NAME.fullmatch(name) or CONTEXT_NAME.fullmatch(name):
             texts[name] = column
-    return values
+    return values, unread
 
 
 def _any_number(column: pl.Series) -> bool:

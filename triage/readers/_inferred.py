@@ -7,6 +7,7 @@ single cell.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +36,11 @@ COMPANIONS: Final = (
 FOLLOWERS: Final = ("grad_norm", "update_norm", "param_norm", "update_ratio")
 """Columns that go blank together with the loss when the encoder drops NaN."""
 
+FOLLOWS: Final = re.compile(
+    r"(?!.*scale)(?:.*[^a-z])?(?:loss|nll|ppl|perplexity|norm|update_ratio)(?:[^a-z].*)?", re.IGNORECASE
+)
+"""Columns that a NaN loss takes with it, by their names: parts of the loss, its exponential, norms."""
+
 NOT_COMPANIONS: Final = frozenset({"row", "segment", "step", "time", "epoch", "rank", "samples"})
 """Columns that evaluation rows carry too."""
 
@@ -61,15 +67,19 @@ PADDING_ALTERNATING: Final = 8
 """Fewest finite values where every second one is NaN: the shortest grid needs the most evidence."""
 
 
-def inferred_nan(frame: pl.DataFrame) -> dict[str, Array]:
+def inferred_nan(frame: pl.DataFrame, others: Array | None = None) -> dict[str, Array]:
     """Find the blank cells that are NaN dropped by the encoder.
 
     A blank loss counts as NaN in a training row (one that carries other training metrics) where the column is
     otherwise filled in nearly all such rows, or blank throughout. It does not where the column holds a NaN written as
     such (its writer does not write NaN as a blank), nor where the blanks form a regular grid.
 
+    In a log whose other training metrics all go with the loss (a gradient norm, say, and no learning rate), or that has
+    none, a row that is blank throughout is a training row: nothing in it could have stayed finite.
+
     Args:
         frame: one row a step, canonical names; null = blank.
+        others: (rows,) the row holds something besides numbers, as a message does; None = no row does.
 
     Returns:
         Column -> (rows,) true where the blank is a NaN; without columns that have none.
@@ -83,11 +93,11 @@ def inferred_nan(frame: pl.DataFrame) -> dict[str, Array]:
     if has_loss.all() or bool(loss.is_nan().any()):
         return {}
     companions = _companions(frame, has_loss)
-    if not companions:
-        return {}
     training = np.zeros(frame.height, dtype=bool)
     for name in companions:
         training |= frame[name].is_not_null().to_numpy()
+    if has_loss.any() and all(map(FOLLOWS.fullmatch, companions)):
+        training |= _silent(frame, others)
     training &= ~_evaluation_rows(frame, has_loss, companions) & ~_bare_skips(frame)
     blank = training & ~has_loss
     if not blank.any():
@@ -162,6 +172,17 @@ def _companions(frame: pl.DataFrame, has_loss: Array) -> list[str]:
         if int((filled & has_loss).sum()) >= COMPANION_SHARE * count:
             names.append(name)
     return names
+
+
+def _silent(frame: pl.DataFrame, others: Array | None) -> Array:
+    """Rows that carry nothing but their place."""
+    import numpy as np
+
+    silent = np.ones(frame.height, dtype=bool) if others is None else ~others
+    for column in frame.iter_columns():
+        if column.name not in NOT_COMPANIONS and not BOOKKEEPING.fullmatch(column.name):
+            silent &= column.is_null().to_numpy()
+    return silent
 
 
 def _evaluation_rows(frame: pl.DataFrame, has_loss: Array, companions: Sequence[str]) -> Array:

@@ -73,6 +73,8 @@ def build(run: RunInput, options: Options) -> RunTable:
 
 def _build(run: RunInput, rows: Rows, options: Options) -> RunTable:
     """Take one step after another; each makes a new frame from the one before."""
+    import numpy as np
+
     source_rows = rows.frame.height
     notices = [*run.notices, *rows.notices]
     frame, marked = move_evaluation_rows(rows.frame, rows.texts)
@@ -110,7 +112,8 @@ def _build(run: RunInput, rows: Rows, options: Options) -> RunTable:
         detail = {"columns": ", ".join(sorted(conflicts))}
         notices.append(Notice("conflicting-cells", sum(conflicts.values()), None, detail))
     whole, padded = _without_padding(whole)
-    whole, inferred = _with_inferred(whole)
+    others = rows.others if line.order is None else rows.others[line.order]
+    whole, inferred = _with_inferred(whole, np.logical_or.reduceat(others, starts))
     notices += padded
     if inferred:
         detail = {"columns": ", ".join(inferred)}
@@ -271,11 +274,11 @@ def _without_padding(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Notice]]:
     return frame.with_columns(columns), [Notice("padding-nan", sum(counts.values()), None, detail)]
 
 
-def _with_inferred(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, tuple[int, ...]]]:
+def _with_inferred(frame: pl.DataFrame, others: Array) -> tuple[pl.DataFrame, dict[str, tuple[int, ...]]]:
     import numpy as np
     import polars as pl
 
-    found = inferred_nan(frame)
+    found = inferred_nan(frame, others)
     columns = [frame[name].set(pl.Series(blank), float("nan")) for name, blank in found.items()]
     rows = {name: tuple(int(row) for row in np.flatnonzero(blank)) for name, blank in found.items()}
     return frame.with_columns(columns), rows

@@ -29,7 +29,8 @@ def hidden_losses(columns: MutableMapping[str, Array], logged: MutableMapping[st
     """Rows in which a finite loss stands for a non-finite one (Hugging Face's filter; science 9.1).
 
     Exactly 0.0 beside a non-finite gradient norm; the too-small row in which it begins (its gradient is already
-    non-finite, the row after it is hidden); and, without a gradient norm, an unbroken run of exact zeros to the end.
+    non-finite, the row after it is hidden); and an unbroken run of exact zeros to the end in which no gradient norm is
+    logged, be it that none ever is or that the encoder dropped it as NaN.
     """
     import numpy as np
 
@@ -37,24 +38,24 @@ def hidden_losses(columns: MutableMapping[str, Array], logged: MutableMapping[st
     zero = has_loss & (loss == 0.0)
     if not zero.any():
         return np.empty(0, dtype=np.intp)
-    if "grad_norm" in columns and logged["grad_norm"].any():
-        bad = logged["grad_norm"] & ~np.isfinite(columns["grad_norm"])
+    hidden = np.zeros(len(loss), dtype=bool)
+    has_gradient = logged["grad_norm"] if "grad_norm" in columns else hidden
+    points = np.flatnonzero(has_loss)
+    if has_gradient.any():
+        bad = has_gradient & ~np.isfinite(columns["grad_norm"])
         hidden = zero & bad
-        points = np.flatnonzero(has_loss)
         healthy = loss[has_loss & ~bad & np.isfinite(loss)]
         ceiling = TOO_SMALL * float(np.median(healthy[-8:])) if len(healthy) else np.inf
         for here, after in pairwise(points):
             if hidden[after] and bad[here] and np.isfinite(loss[here]) and loss[here] <= ceiling:
                 hidden[here] = True
-        return np.flatnonzero(hidden)
-    points = np.flatnonzero(has_loss)
     values = loss[points]
     run = len(values) - int(np.argmax(values[::-1] != 0.0)) if (values != 0.0).any() else 0
     tail = points[run:]
     before = values[:run]
-    if len(tail) >= ZERO_RUN and (not len(before) or before[-1] >= ZERO_DROP):
-        return tail
-    return np.empty(0, dtype=np.intp)
+    if len(tail) >= ZERO_RUN and not has_gradient[tail].any() and (not len(before) or before[-1] >= ZERO_DROP):
+        hidden[tail] = True
+    return np.flatnonzero(hidden)
 
 
 def derive(columns: MutableMapping[str, Array], logged: MutableMapping[str, Mask]) -> None:
