@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from triage.model import Diagnosis
 from triage.signals import SignalTable
+from triage.signals.companions import departure_of
 from triage.signals.precursors import stretch_start
 
 if TYPE_CHECKING:
@@ -16,10 +18,14 @@ if TYPE_CHECKING:
 
 Measured = dict[tuple[str, str], float]
 
+ROUTER: Final = re.compile(r"aux_loss|load_balanc|router|expert_load|dropped_tokens")
+"""Columns that speak of the routing of a mixture of experts, under the names of the common trainers."""
 NEAR: Final = 8
 """Logged points up to the onset in which a schedule that starts again explains it (science 7.3)."""
 HELD: Final = 3
 """Points at a learning rate of exactly 0 that are a pause of the schedule and not one odd value [choice]."""
+AS_HIGH: Final = 0.9
+"""A learning rate of nine tenths is as high for the purpose [choice]."""
 SAME: Final = 0.02
 """Learning rates within 2 % are the same but for rounding (findings, resume-discontinuity)."""
 GROWN: Final = 10.0
@@ -36,11 +42,15 @@ def course(signals: SignalTable, d: Diagnosis) -> Measured:
 def _led(signals: SignalTable, d: Diagnosis) -> Measured:
     """Steps by which a companion had left its band before the onset, two points in band bridged as for the onset."""
     starts = {name: stretch_start(signals, z, d.row_onset) for name, z in signals.companions.items()}
-    return {
-        (name, "bridged_lead"): float(d.onset_step - int(signals.step[row]))
-        for name, row in starts.items()
-        if row < d.row_onset
-    }
+    leads = {name: float(d.onset_step - int(signals.step[row])) for name, row in starts.items() if row < d.row_onset}
+    router = [
+        stretch_start(signals, departure_of(signals.columns[name], signals.logged[name]), d.row_onset)
+        for name in signals.columns
+        if ROUTER.search(name.lower()) and signals.logged[name].sum() >= 2
+    ]
+    if router:
+        leads["router"] = float(d.onset_step - int(signals.step[min(router)]))
+    return {(name, "bridged_lead"): lead for name, lead in leads.items()}
 
 
 def _schedule(signals: SignalTable, d: Diagnosis) -> Measured:
@@ -56,6 +66,9 @@ def _schedule(signals: SignalTable, d: Diagnosis) -> Measured:
     started = len(zero) and (upto[: zero[0]] > 0).any() and upto[-1] > 0
     if started and len(upto) - 1 - zero[-1] <= NEAR and (upto[zero[-1] - HELD + 1 : zero[-1] + 1] == 0.0).all():
         out["lr", "started_from_zero"] = 1.0
+    if d.status == "recovered" and len(upto) and upto[-1] > 0:
+        after = lr[rows >= d.row_end]
+        out["lr", "points_at_it_after"] = float((after >= AS_HIGH * upto[-1]).sum())
     before = lr[(signals.segment[rows] < d.segment) & (lr > 0)]
     if d.segment > 0 and len(before) and len(upto):
         out["lr", "as_before_resume"] = float(abs(upto[-1] / before[-1] - 1) <= SAME)

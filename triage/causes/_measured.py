@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 AROUND: Final = 32
 """Logged points before and after the onset whose medians are compared [choice: the early window]."""
 
+TOGETHER: Final = 1.25
+"""Half of the jump that makes a cliff, in another evaluation at the same place (findings, eval-cliff)."""
 IMPROVED: Final = 0.05
 """An evaluation loss 5 % below its first value has improved [choice]."""
 WHOLE: Final = 0.1
@@ -49,6 +51,7 @@ def of_diagnosis(signals: SignalTable, d: Diagnosis) -> dict[tuple[str, str], fl
         at_step = np.flatnonzero((signals.step == d.first_nonfinite.step) & (signals.segment == d.segment))
         row = int(at_step[0]) if len(at_step) else d.row_onset
         out["nonfinite_point"] = float(np.searchsorted(own, row))
+        out["is_first_nonfinite"] = _is_first_nonfinite(signals, "loss" if loss is not None else d.signal, d.segment)
         if loss is not None and signals.logged["loss"][row]:
             out["loss_finite_at_first_nonfinite"] = float(np.isfinite(loss[row]))
         before = values[np.isin(rows, own)][:at]
@@ -72,6 +75,15 @@ def of_diagnosis(signals: SignalTable, d: Diagnosis) -> dict[tuple[str, str], fl
     if d.segment > 0:
         trends["run", "has_resume"] = 1.0
     return {("incident", name): value for name, value in out.items()} | trends
+
+
+def _is_first_nonfinite(signals: SignalTable, name: str, segment: int) -> float:
+    """1 where the first value that an attempt logged of a column is not finite."""
+    import numpy as np
+
+    rows, values = signals.points(name)
+    ours = values[signals.segment[rows] == segment]
+    return float(len(ours) > 0 and not np.isfinite(ours[0]))
 
 
 def _stride(step: NDArray[np.int64]) -> float:
@@ -121,18 +133,23 @@ def of_finding(signals: SignalTable, finding: Finding) -> dict[tuple[str, str], 
 
 
 def _other_evaluations(signals: SignalTable, finding: Finding) -> dict[tuple[str, str], float]:
-    """Does another evaluation loss get better while the one of the finding gets worse?"""
+    """Does another evaluation loss get better while the one of the finding gets worse, or did it jump with it?"""
     import numpy as np
 
     own = {e.signal for e in finding.evidence}
+    out: dict[tuple[str, str], float] = {}
     for name in signals.columns:
         if not is_eval_loss(name) or name in own:
             continue
-        _, values = signals.points(name)
-        values = values[np.isfinite(values)]
+        rows, values = signals.points(name)
+        keep = np.isfinite(values)
+        rows, values = rows[keep], values[keep]
         if len(values) >= 3 and values[-1] < (1 - IMPROVED) * values[0]:
-            return {("evaluations", "other_improves"): 1.0}
-    return {}
+            out["evaluations", "other_improves"] = 1.0
+        late = signals.step[rows] >= (finding.step or 0)
+        if finding.step is not None and late.any() and not late.all():
+            out["evaluations", "jumped_together"] = float(values[late][0] >= TOGETHER * values[~late][-1])
+    return out
 
 
 def compared(measured: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:

@@ -35,6 +35,14 @@ U_JUMPED: Final = Check("update-outran-grad", "u_over_lr", "excess_over_grad", "
 
 RULES: Final = (
     CauseRule(
+        "data/long-sequence",
+        SPIKES,
+        requires=((ABRUPT,), (LONG_SEQUENCE, MANY_TOKENS)),
+        raises=(GRAD_JUMPS, GRAD_QUIET),
+        lowers=(LR_JUMPED, AFTER_RESUME, UPDATE_LED),
+        keys=("grad_norm",),
+    ),
+    CauseRule(
         "data/bad-batch",
         SPIKES,
         requires=((ABRUPT,), (GRAD_QUIET,), (GRAD_JUMPS,), (LONG_HISTORY,), (FINITE,)),
@@ -52,14 +60,6 @@ RULES: Final = (
         orders=True,
         base=0.42,  # only the loss moved: a hard but legal sample as well
         top=0.5,
-    ),
-    CauseRule(
-        "data/long-sequence",
-        SPIKES,
-        requires=((ABRUPT,), (LONG_SEQUENCE, MANY_TOKENS)),
-        raises=(GRAD_JUMPS, GRAD_QUIET),
-        lowers=(LR_JUMPED, AFTER_RESUME, UPDATE_LED),
-        keys=("grad_norm",),
     ),
     CauseRule(
         "data/distribution-shift",

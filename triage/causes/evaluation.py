@@ -10,6 +10,8 @@ JUMPED: Final = Check("eval-jumped", "eval_loss", "largest_jump", ">=", 1.5)
 EVAL_HAD_IMPROVED: Final = Check("eval-had-improved", "finding", "best-over-first", "<=", 0.9)
 EVAL_NEVER_IMPROVED: Final = Check("eval-never-improved", "finding", "best-over-first", ">", 0.98)
 """An evaluation that never got better does not tell overfitting from labels that mean nothing."""
+TOGETHER: Final = Check("evaluations-jumped-together", "evaluations", "jumped_together", "==", 1)
+"""Several sets at one step: what they share changed, not what the model knows."""
 OTHER_IMPROVES: Final = Check("other-evaluation-improves", "evaluations", "other_improves", "==", 1)
 
 RULES: Final = (
@@ -32,6 +34,7 @@ RULES: Final = (
         frozenset({"eval-cliff"}),
         requires=((JUMPED, Check("eval-cliff", "finding", "eval-cliff", ">", 0)),),
         raises=(TRAIN_FELL,),
+        lowers=(TOGETHER,),
         base=0.45,
         top=0.6,
     ),
@@ -52,7 +55,8 @@ RULES: Final = (
         "eval/pipeline-change",
         frozenset({"eval-cliff"}),
         requires=((JUMPED, Check("eval-cliff", "finding", "eval-cliff", ">", 0)),),
+        raises=(TOGETHER,),
         base=0.4,
-        top=0.5,
+        top=0.6,
     ),
 )

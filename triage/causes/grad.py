@@ -17,7 +17,7 @@ CLIPPED: Final = Check("clipping-on", "clip_coef", "is_configured", "==", 1)
 LR_JUMPED: Final = Check("lr-jumped", "lr", "jump_ratio", ">=", 1.5)
 AFTER_RESUME: Final = Check("resume-just-before", "run", "resume_within_20", "==", 1)
 UPDATE_UP: Final = Check("update-rose", "update_ratio", "most_ratio", ">=", 3.0)
-FIRST_LOSS_BAD: Final = Check("first-loss-nonfinite", "incident", "finite_points_before", "==", 0)
+FIRST_LOSS_BAD: Final = Check("first-loss-nonfinite", "incident", "is_first_nonfinite", "==", 1)
 SCALE_HALVED: Final = Check("scale-halved", "loss_scale", "halvings_100", ">=", 4)
 SCALE_SANK: Final = Check("scale-sank", "loss_scale", "lost_doublings", ">=", 4)
 """Then a non-finite gradient before the onset is the scaler at work, not the gradient leading."""

@@ -31,7 +31,9 @@ FINITE: Final = Check("loss-stayed-finite", "incident", "is_nonfinite", "==", 0)
 LONE: Final = Check("lone-point", "incident", "is_short", "==", 1)
 SCALE_HALVED: Final = Check("scale-halved", "loss_scale", "halvings_100", ">=", 4)
 WEIGHTS_SHRANK: Final = Check("weights-shrank", "param_norm", "across_ratio", "<", 0.7)
-FIRST_LOSS_BAD: Final = Check("first-loss-nonfinite", "incident", "finite_points_before", "==", 0)
+FIRST_LOSS_BAD: Final = Check("first-loss-nonfinite", "incident", "is_first_nonfinite", "==", 1)
+SURVIVED: Final = Check("peak-lr-survived", "lr", "points_at_it_after", ">=", 300)
+"""Ten windows of the early baseline at that learning rate, in health: then it was not too high [choice]."""
 KEEPS_DOUBLING: Final = Check("keeps-doubling", "incident", "doublings", ">=", 5)
 """Five doublings in a row, a factor of 32: growth by a constant factor each step (science 7.3)."""
 FOLLOWS_GRAD: Final = Check("update-follows-grad", "update_ratio", "follows_grad", "==", 1)
@@ -55,7 +57,7 @@ RULES: Final = (
         TROUBLE,
         requires=((IN_WARMUP, WITHIN_THREE, EARLY, SLOW), (GREW, FINITE), (AT_PEAK, EARLY)),
         raises=(UPDATE_LARGE, GRAD_UP, GRAD_BEFORE),
-        lowers=(LR_TINY, LONE, AFTER_RESUME, JUMPED_LATE, SCALE_HALVED, WEIGHTS_SHRANK, FIRST_LOSS_BAD),
+        lowers=(LR_TINY, LONE, AFTER_RESUME, JUMPED_LATE, SCALE_HALVED, WEIGHTS_SHRANK, FIRST_LOSS_BAD, SURVIVED),
         keys=("lr", "grad_norm"),
         base=0.45,
         top=0.6,  # that half the lr would have held is for an experiment to show

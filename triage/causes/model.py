@@ -21,12 +21,7 @@ RULES: Final = (
     CauseRule(
         "model/router",
         SPIKES,
-        requires=(
-            (
-                Check("router-led", "aux_loss", "lead_steps", ">=", 1),
-                Check("router-led", "load_balancing_loss", "lead_steps", ">=", 1),
-            ),
-        ),
+        requires=((Check("router-led", "router", "bridged_lead", ">=", 1),),),
         base=0.45,
         orders=True,
     ),

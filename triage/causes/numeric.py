@@ -5,7 +5,7 @@ from typing import Final
 from triage.causes._contract import CauseRule, Check
 
 FIRST = frozenset({"first-step-nan", "hidden-nan"})
-FORWARD: Final = Check("first-loss-nonfinite", "incident", "finite_points_before", "==", 0)
+FORWARD: Final = Check("first-loss-nonfinite", "incident", "is_first_nonfinite", "==", 1)
 AT_FIRST: Final = Check("first-point", "incident", "nonfinite_point", "==", 0)
 AT_SECOND: Final = Check("second-point", "incident", "nonfinite_point", "==", 1)
 LOSS_BAD: Final = Check("loss-nonfinite", "incident", "loss_finite_at_first_nonfinite", "==", 0)

@@ -20,7 +20,7 @@ RULES: Final = (
     CauseRule(
         "objective/masked-labels",
         frozenset({"first-step-nan", "hidden-nan"}),
-        requires=((Check("first-loss-nonfinite", "incident", "finite_points_before", "==", 0),),),
+        requires=((Check("first-loss-nonfinite", "incident", "is_first_nonfinite", "==", 1),),),
         base=0.3,
         top=0.35,
     ),

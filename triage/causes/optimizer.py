@@ -17,6 +17,7 @@ UPDATE_HIGH: Final = Check("update-high", "update_ratio", "peak_before_ratio", "
 LR_ABSENT: Final = Check("lr-not-logged", "lr", "absent", "==", 1)
 U_HIGH: Final = Check("u-over-lr-high", "u_over_lr", "peak_before_ratio", ">=", 1.5)
 """1.5 x is strong at beta2 <= 0.95, 2 x at 0.98 and above (science 5)."""
+FP16: Final = Check("fp16-in-use", "run", "is_fp16", "==", 1)
 WEIGHTS_SHRANK: Final = Check("weights-shrank", "param_norm", "across_ratio", "<=", 0.85)
 """A relative update that grows because the weights shrink says nothing about the second moment."""
 
@@ -55,16 +56,18 @@ RULES: Final = (
         base=0.55,  # nothing but decay shrinks the weights while the loss rises
     ),
     CauseRule(
-        "optimizer/eps",
+        "optimizer/eps",  # below the least fp16 number, so that a division by zero is left
         SPIKES | {"first-step-nan"},
-        requires=(
-            (
-                Check("eps-vanishes", "adam_eps", "setting", "<=", 1e-8),
-                Check("eps-large", "adam_eps", "setting", ">=", 1e-4),
-            ),
-            (Check("low-precision", "run", "is_low_precision", "==", 1),),
-        ),
+        requires=((Check("eps-vanishes", "adam_eps", "setting", "<=", 1e-8),), (FP16,)),
         raises=(Check("first-update", "incident", "nonfinite_point", "==", 1),),
+        keys=("update_ratio",),
+        base=0.4,
+        top=0.5,
+    ),
+    CauseRule(
+        "optimizer/eps",  # of the size of the gradients, so that the update is no longer normalised
+        SPIKES,
+        requires=((Check("eps-large", "adam_eps", "setting", ">=", 1e-4),),),
         keys=("update_ratio",),
         base=0.4,
         top=0.5,

@@ -28,7 +28,7 @@ FP16: Final = Check("fp16-in-use", "run", "is_fp16", "==", 1)
 GRAD_INF: Final = Check("grad-nonfinite-first", "grad_norm", "nonfinite_first", "==", 1)
 GRAD_BAD: Final = Check("grad-nonfinite", "grad_norm", "is_nonfinite_at_onset", "==", 1)
 HALVED_ONCE: Final = Check("scale-halved-once", "loss_scale", "halvings_100", ">=", 1)
-FIRST_LOSS_BAD: Final = Check("first-loss-nonfinite", "incident", "finite_points_before", "==", 0)
+FIRST_LOSS_BAD: Final = Check("first-loss-nonfinite", "incident", "is_first_nonfinite", "==", 1)
 """A forward pass that was never finite is no matter of the scaler; the scale then falls as a consequence."""
 
 RULES: Final = (

@@ -41,8 +41,8 @@ def overfitting(context: Context) -> Iterable[Found]:
     signals = context.signals
     for name in _evaluations(signals):
         rows, values = _finite(signals, name)
-        if len(values) < WORSE + 1:
-            continue
+        if len(values) < WORSE + 1 or _is_flat_behind_a_cliff(values):
+            continue  # no gradual rise, and a finding of its own
         best = int(np.argmin(values))
         after = values[best + 1 :]
         if len(after) < WORSE:
@@ -99,6 +99,16 @@ def _is_cliff(values: Array) -> bool:
     at = int(np.argmax(values[1:] / values[:-1])) + 1
     before = float(values[at - 1])
     return bool(values[at] >= CLIFF * before and np.median(values[at:]) >= STAYS * before)
+
+
+def _is_flat_behind_a_cliff(values: Array) -> bool:
+    """Is a cliff all that happened, without a further rise after it?"""
+    import numpy as np
+
+    if not (values > 0).all() or not _is_cliff(values):
+        return False
+    at = int(np.argmax(values[1:] / values[:-1])) + 1
+    return bool(values[-1] <= (1 + WORSE_LEAST) * values[at])
 
 
 def not_learning(context: Context) -> Iterable[Found]:

@@ -34,17 +34,22 @@ CHUNK: Final = 2048
 
 def departures(columns: Mapping[str, Array], logged: Mapping[str, Mask]) -> dict[str, Array]:
     """Robust z of every companion column at every row; inf where non-finite, NaN where not logged or no baseline."""
-    import numpy as np
-
     out: dict[str, Array] = {}
     for name in COMPANIONS:
         if name not in columns or logged[name].sum() < 2:
             continue
-        rows = np.flatnonzero(logged[name])
-        z = np.full(len(columns[name]), np.nan)
-        z[rows] = _walk(columns[name][rows])
-        out[name] = z
+        out[name] = departure_of(columns[name], logged[name])
     return out
+
+
+def departure_of(values: Array, logged: Mask) -> Array:
+    """Robust z of one column at every row, as in `departures`; (n,) values and mask to (n,)."""
+    import numpy as np
+
+    rows = np.flatnonzero(logged)
+    z = np.full(len(values), np.nan)
+    z[rows] = _walk(values[rows])
+    return z
 
 
 def _walk(values: Array) -> Array:
