@@ -63,7 +63,7 @@ def ranks(context: Context) -> Iterable[Found]:
     if losses.shape[1] < 2 * RANK_POINTS:
         return
     tail = losses[:, -RANK_POINTS:]
-    still = tail.std(axis=1) == 0
+    still = tail.max(axis=1) == tail.min(axis=1)
     if still.any() and not still.all():
         name = ([*names, "loss"])[int(np.argmax(still))]
         change = np.flatnonzero(np.diff(signals.columns[name]) != 0)

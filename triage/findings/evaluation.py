@@ -47,7 +47,7 @@ def overfitting(context: Context) -> Iterable[Found]:
         after = values[best + 1 :]
         if len(after) < WORSE:
             continue
-        noise = _noise(values[: best + 2])
+        noise = _noise(values)
         limit = values[best] + max(WORSE_LEAST * abs(values[best]), WORSE_SE * min(noise, abs(values[best]) * 0.05))
         rising = float(np.median(after[-WORSE:])) >= float(np.median(after))
         if not (after[-WORSE:] > limit).all() or not rising or _train_moved_up(signals, int(rows[best])):
@@ -68,7 +68,7 @@ def overfitting(context: Context) -> Iterable[Found]:
 
 
 def _noise(values: Array) -> float:
-    """Noise of single evaluations: from second differences, zero in a steady improvement; 0 below three values."""
+    """Noise of single evaluations: from second differences, zero on a straight way; 0 below three values."""
     import numpy as np
 
     if len(values) < 3:
