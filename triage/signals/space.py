@@ -23,6 +23,12 @@ LOG_FLOOR: Final = 0.002
 RAW_FLOOR: Final = 0.002
 """Least noise in raw space, as a share of the window's median magnitude: the same 0.2 %."""
 
+GAP_SLACK: Final = 1.001
+"""The smallest multiple of a step is the step, within float error."""
+
+FLICKER: Final = 3
+"""Changes between two values from which on they are neighbours on a grid: a jump changes once, a spike twice."""
+
 
 @dataclass(frozen=True, slots=True)
 class Space:
@@ -72,16 +78,21 @@ def choose(values: NDArray[np.float64], direction: str) -> Space:
 def quantum_of(finite: NDArray[np.float64]) -> float:
     """Smallest positive gap between distinct values, 0 where values hardly ever repeat (not rounded).
 
-    Looks at the last 4,096 values at most. Rounded logs repeat values; float noise does not.
+    Looks at the last 4,096 values at most. Rounded logs repeat values; float noise does not. All values of a rounded
+    log are multiples of the step, and one that shows two values only goes to and fro between them: a constant loss
+    that jumps is not rounded to the size of the jump.
     """
     import numpy as np
 
     tail = finite[-4096:]
     distinct = np.unique(tail)
-    if distinct.size < 2 or distinct.size > 0.9 * tail.size:  # fewer than a tenth repeat: not rounded
-        decimals = _decimals(tail)
-        return decimals if distinct.size > 1 else 0.0
-    return float(np.diff(distinct).min())
+    if distinct.size < 2:
+        return 0.0
+    gap = float(np.diff(distinct).min())
+    is_repeated = distinct.size <= 0.9 * tail.size  # a tenth repeat at least
+    has_room = gap <= GAP_SLACK * float(np.abs(distinct[distinct != 0]).min())
+    flickers = distinct.size > 2 or int((np.diff(tail) != 0).sum()) >= FLICKER
+    return gap if is_repeated and has_room and flickers else _decimals(tail)
 
 
 def _decimals(values: NDArray[np.float64]) -> float:
