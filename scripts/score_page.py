@@ -3,8 +3,8 @@
     python scripts/score_page.py MARKS.json [--before OLD.json] [--benchmark TABLE.md] > docs/score.md
 
 MARKS.json is a list with one entry a case: corpus, truth (class, verdict, onset, causes, accept, findings, format …)
-and marks (what was right, and what was said). The labelled cases lie outside the project, so whoever has them writes the
-page; the numbers come from the marks alone.
+and marks (what was right, and what was said). The labelled cases lie outside the project, so whoever has them writes
+the page; the numbers come from the marks alone.
 """
 
 from __future__ import annotations
