@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from triage.detectors._attempts import Path, rebuilt, takes_up
 from triage.detectors._recovery import Frozen, Outcome, deadline, follow
 from triage.detectors._tiers import BAND_Z, DOUBLED, POINT_TIERS, Stretch, level_candidates, level_holds
-from triage.signals.baseline import MAD_TO_SD, MIN_ROWS, Z_OPEN, Accepted, effective, forecast, window_length
+from triage.signals.baseline import EARLY_ROWS, MAD_TO_SD, MIN_ROWS, Z_OPEN, Accepted, effective, forecast, window_length
 from triage.signals.space import RAW_UNIT
 
 if TYPE_CHECKING:
@@ -131,7 +131,9 @@ def walk(track: Track, *, window: int | None, factor: float) -> Trace:
             if state.count < MIN_ROWS:
                 opened = _early(track, state, trace, position, until, first)
             else:
-                opened = _calm(track, state, trace, position, min(until, position + chunk), window, factor)
+                early = EARLY_ROWS - state.count  # rows that the early window is for
+                ahead = min(until, position + (min(chunk, early) if early > 0 else chunk))
+                opened = _calm(track, state, trace, position, ahead, window, factor)
                 chunk = min(2 * chunk, LAST_CHUNK)
             if opened is None:
                 position = _next(trace, position, until)

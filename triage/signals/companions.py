@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from triage.signals.baseline import MIN_ROWS, Accepted, forecast
+from triage.signals.baseline import EARLY_ROWS, MIN_ROWS, Accepted, forecast
 from triage.signals.space import choose
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def _walk(values: Array) -> Array:
             if state.count == MIN_ROWS:
                 state.seed()
             continue
-        stop = min(n, position + chunk)
+        early = EARLY_ROWS - state.count  # rows that the early window is for
+        stop = min(n, position + (min(chunk, early) if early > 0 else chunk))
         finite = np.isfinite(x[position:stop])
         if not finite.all():
             stop = position + int(np.argmin(finite))
