@@ -93,6 +93,60 @@ def test_a_bad_batch_jumps_with_nothing_before_it():
     assert told["update-beyond-gradient"] == "no"
 
 
+def test_where_a_noisy_signal_settles_is_seen_without_its_trend():
+    columns = healthy()
+    falling = np.exp(-np.arange(N) / 150) * np.exp(0.3 * np.random.default_rng(7).standard_normal(N))
+    columns["grad_norm"], columns["update_ratio"] = 10 * falling, 1e-3 * falling
+    columns["loss"][400] *= 3
+    found = facts(synth.run(columns), diagnosis(400, event_class="single-step"))
+    assert found.statistics["grad_norm", "settled_ratio"] == pytest.approx(0.8, abs=0.15)
+    assert answers(found, "single-step")["state-settled"] == "yes"
+    columns["update_ratio"][401:] *= 3
+    lasting = facts(synth.run(columns), diagnosis(400, event_class="single-step"))
+    assert answers(lasting, "single-step")["state-settled"] == "no"
+
+
+def test_an_update_that_is_not_logged_follows_nothing():
+    columns = healthy()
+    columns["grad_norm"][400] *= 80
+    del columns["update_ratio"]
+    for branch in ("single-step", "consecutive", "non-recovering"):
+        found = facts(synth.run(columns), diagnosis(400))
+        assert ("u_over_lr", "over_gradient") not in found.statistics
+        assert answers(found, branch)["update-beyond-gradient"] == "unknown"
+
+
+def test_an_update_beyond_its_gradient_is_the_optimizer():
+    columns = healthy()
+    columns["grad_norm"][400] *= 2
+    columns["update_ratio"][400] *= 10
+    found = facts(synth.run(columns), diagnosis(400))
+    assert found.statistics["u_over_lr", "over_gradient"] == pytest.approx(5, rel=0.3)
+    assert answers(found, "consecutive")["update-beyond-gradient"] == "yes"
+
+
+def test_several_jumps_are_no_echo_of_one_batch():
+    columns = healthy()
+    columns["grad_norm"][400] *= 80
+    columns["update_ratio"][400:408] *= 5
+    echo = facts(synth.run(columns), diagnosis(400, 440))
+    assert echo.statistics["grad_norm", "departures"] == 1
+    assert answers(echo, "consecutive")["echo-of-one-batch"] == "yes"
+    for at in (412, 424, 436):
+        columns["grad_norm"][at] *= 80
+    several = facts(synth.run(columns), diagnosis(400, 440))
+    assert several.statistics["grad_norm", "departures"] == 4
+    assert answers(several, "consecutive")["echo-of-one-batch"] == "no"
+
+
+def test_a_gradient_that_jumps_with_the_loss_is_no_normal_gradient():
+    columns = healthy()
+    columns["grad_norm"][400] *= 20
+    columns["update_ratio"][400] *= 5
+    found = facts(synth.run(columns), diagnosis(400))
+    assert answers(found, "consecutive")["gradient-factor"] == "unknown"
+
+
 def test_a_gradient_that_leads_is_seen_with_its_steps():
     columns = healthy()
     columns["grad_norm"][396:404] *= 12
@@ -345,6 +399,26 @@ def test_a_collapsing_scale_is_counted_in_halvings():
     assert told == dict.fromkeys(("scale-collapses", "scale-at-floor", "steps-skipped", "sinking-for-long"), "yes")
 
 
+def test_a_collapse_that_begins_at_the_finding_is_counted_to_its_end():
+    columns = healthy()
+    scale = 65536.0 / 2.0 ** np.clip(np.arange(N) - 400, 0, 16)
+    columns["loss_scale"], columns["is_skipped"] = scale, (np.arange(N) >= 400).astype(float)
+    found = facts(synth.run(columns), Finding("loss-scale-collapse", "error", 401))
+    assert found.statistics["loss_scale", "halvings_100"] == 1
+    assert found.statistics["loss_scale", "worst_halvings_100"] == 16
+    assert found.statistics["is_skipped", "skipped_since"] == 1
+    told = answers(found, "amp")
+    assert told["scale-collapses"] == told["steps-skipped"] == "yes"
+
+
+def test_a_scale_that_fell_only_after_the_onset_gave_no_warning():
+    columns = healthy()
+    columns["loss_scale"] = 65536.0 / 2.0 ** np.clip(np.arange(N) - 400, 0, 16)
+    found = facts(synth.run(columns), diagnosis(400, N - 1, event_class="non-recovering"))
+    assert found.statistics["loss_scale", "at_floor"] == 1
+    assert answers(found, "non-recovering")["scale-sank-before"] == "no"
+
+
 def test_the_search_for_a_scale_at_the_start_is_no_collapse():
     columns = healthy()
     columns["loss_scale"] = np.maximum(2.0 ** (32 - np.arange(N)), 2.0**15)
@@ -370,6 +444,8 @@ def test_clipping_from_the_coefficient_and_from_the_norm():
     coefficient = np.where(np.arange(N) % 4 == 0, 0.5, 1.0)
     from_coefficient = facts(synth.run(columns | {"clip_coef": coefficient}), diagnosis(400))
     assert from_coefficient.statistics["clip_coef", "clip_share"] == 0.25
+    early = facts(synth.run(columns | {"clip_coef": coefficient}), diagnosis(3, 402))
+    assert early.statistics["clip_coef", "clipped_around"] == 0.25, "three rows before it are no share"
     off = facts(synth.run(columns, config={"grad_clip": 0}), diagnosis(400))
     assert off.statistics["clip_coef", "is_configured"] == 0
     assert ("clip_coef", "clip_share") not in off.statistics
@@ -541,6 +617,7 @@ def test_every_statistic_of_the_list_is_computed_somewhere():
         config={"weight_decay": 0.1},
     )
     found = {name for _, name in facts(spoiled, diagnosis(450, 598, segment=1)).statistics}
+    found |= {name for _, name in facts(spoiled, diagnosis(450, 580, segment=1)).statistics}
     found |= {name for _, name in facts(spoiled, Finding("rank-disagreement", "error", 280)).statistics}
     assert found | {"repeats_in_other_segment", "is_logged"} == set(checklists.load_statistics())
 

@@ -133,12 +133,15 @@ def branch_map() -> Mapping[str, str]:
     return {**table["class"], **table["finding"]}
 
 
+_SAYS: Final = ("says", "says_one", "says_zero", "says_negative", "says_infinite")
+
+
 @cache
 def load_statistics() -> Mapping[str, Statistic]:
     """The closed list of statistics, by name."""
     out = {}
     for name, row in _table("statistics.toml").items():
-        says = (_optional(row.get(key), name) for key in ("says", "says_one", "says_zero", "says_negative"))
+        says = (_optional(row.get(key), name) for key in _SAYS)
         out[name] = Statistic(name, row["unit"], tuple(row["signals"]), _text(row["means"], name), *says)
     return out
 

@@ -83,7 +83,7 @@ class Statistic:
         signals: signals that have it; "metric" = every metric column.
         means: what it is, with {signal}.
         says: a sentence with {signal} and {value}; None for numbers that are 0 or 1.
-        says_one, says_zero, says_negative: the sentence for 1, 0 and less, where it differs.
+        says_one, says_zero, says_negative, says_infinite: the sentence for 1, 0, less and infinity, where it differs.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Statistic:
     says_one: Text | None
     says_zero: Text | None
     says_negative: Text | None
+    says_infinite: Text | None
 
 
 @dataclass(frozen=True, slots=True)

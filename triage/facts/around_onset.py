@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from triage.facts._stretch import GAP, LEVEL_POINTS, NEAR_ROWS, Column, Level, Stretch, level_before
@@ -24,6 +26,9 @@ DRIFT_FROM, DRIFT_LEAST = 50, 10
 
 AFTER_POINTS, AFTER_LEAST = 32, 3
 """Points after the incident that tell where a signal has settled [choice: short of the 64 of a confirmed recovery]."""
+
+SETTLED_LEAST: Final = 8
+"""Points on either side that can show where a signal has settled: fewer have a median that is noise."""
 
 CONSTANT_LEAST: Final = 20
 """Fewer points than this may share a value by chance."""
@@ -49,7 +54,15 @@ def around_onset(stretch: Stretch, judged: str) -> dict[tuple[str, str], float]:
         if level is not None and name not in NO_BAND:
             numbers |= _departure(stretch, column, level, is_judged=name == judged)
         out |= {(name, statistic): value for statistic, value in numbers.items()}
-    return out
+    return out | _over_gradient(out)
+
+
+def _over_gradient(found: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
+    """How far the update per lr outran the gradient at the onset; a gradient that fell explains no small update."""
+    update, gradient = found.get(("u_over_lr", "ratio_at_onset")), found.get(("grad_norm", "ratio_at_onset"))
+    if update is None or gradient is None or math.isinf(update) or math.isinf(gradient):
+        return {}
+    return {("u_over_lr", "over_gradient"): update / max(1.0, gradient)}
 
 
 def _values(stretch: Stretch, column: Column) -> dict[str, float]:
@@ -63,6 +76,9 @@ def _values(stretch: Stretch, column: Column) -> dict[str, float]:
         out["is_nonfinite_at_onset"] = float(not np.isfinite(value))
         if not np.isnan(value):
             out["value_at_onset"] = value
+    settled = _settled(stretch, column)
+    if settled is not None:
+        out["settled_ratio"] = settled
     points = column.values[column.finite(stretch.recent)]
     old = points[-LEVEL_POINTS:-DRIFT_FROM]
     if len(old) >= DRIFT_LEAST and np.median(old) > 0:
@@ -71,6 +87,20 @@ def _values(stretch: Stretch, column: Column) -> dict[str, float]:
         _, counts = np.unique(points, return_counts=True)
         out["constant_share"] = float(counts.max() / len(points))
     return out
+
+
+def _settled(stretch: Stretch, column: Column) -> float | None:
+    """Where the signal has settled after the incident against as many points before it, medians without any trend.
+
+    Not against the level: that follows a trend ahead, and a trend followed 30 points too far is no place to come back to.
+    """
+    import numpy as np
+
+    before = column.values[column.finite(stretch.recent)][-AFTER_POINTS:]
+    after = column.values[column.finite(stretch.after)][:AFTER_POINTS]
+    if min(len(before), len(after)) < SETTLED_LEAST or np.median(before) <= 0:
+        return None
+    return float(np.median(after) / np.median(before))
 
 
 def _against_level(stretch: Stretch, column: Column, level: Level | None) -> dict[str, float]:
@@ -107,7 +137,9 @@ def _median(column: Column, positions: Positions, level: Level) -> float | None:
 
 
 def _departure(stretch: Stretch, column: Column, level: Level, *, is_judged: bool) -> dict[str, float]:
-    """Whether a signal was quiet before the onset, and by how many steps it left its band before the loss."""
+    """Whether a signal was quiet before the onset, how often it left its band, and how many steps before the loss."""
+    import numpy as np
+
     worse = "up" if column.name in WORSE_UP else BY_NAME[column.name].worse
     earlier = column.logged(stretch.recent)
     out = {}
@@ -117,6 +149,8 @@ def _departure(stretch: Stretch, column: Column, level: Level, *, is_judged: boo
         out["quiet_before"] = float(not is_out.any())
         if level.value > 0:
             out["peak_before_ratio"] = _largest(last[is_out], level) or 1.0
+    during = level.departs(column.values[column.logged(stretch.during)], worse)
+    out["departures"] = float((during & ~np.concatenate([[False], during[:-1]])).sum())
     if not is_judged:
         departed = _departed(stretch, column, level, worse)
         if departed is not None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from triage.facts._config import number, precision
 from triage.facts._stretch import Column, Stretch
+
+if TYPE_CHECKING:
+    from triage.facts._stretch import Positions
 
 HALVING: Final = 0.75
 """A fall below three quarters is a halving: scales move by powers of two, exports may round."""
@@ -20,6 +23,9 @@ SINK_STEPS: Final = 2_000
 
 FLOOR: Final = 1.0
 """Scale at which DeepSpeed, Megatron and others stop; below it nothing is scaled any more."""
+
+SHARE_LEAST: Final = 8
+"""Rows that can show a share; fewer are a handful of cases."""
 
 CLIP_POINTS: Final = 100
 """Rows before the onset over which the share of clipped and of skipped steps is taken."""
@@ -55,6 +61,7 @@ def _scale(stretch: Stretch) -> dict[tuple[str, str], float]:
     now = stretch.step[stretch.onset]
     out = {"at_floor": float((scale.values[path[path >= stretch.onset]] <= FLOOR).any())}
     out["halvings_100"] = _halvings(stretch, scale, until, now - COLLAPSE_STEPS)
+    out["worst_halvings_100"] = _worst_halvings(stretch, scale, path)
     recent = scale.values[until[stretch.step[until] > now - SINK_STEPS]]
     if len(recent):
         out["lost_doublings"] = float(np.log2(recent.max() / recent[-1]))
@@ -70,14 +77,32 @@ def _halvings(stretch: Stretch, scale: Column, until: Any, since: int) -> float:
     return float(np.round(-np.log2(ratio[falls])).sum())
 
 
+def _worst_halvings(stretch: Stretch, scale: Column, path: Positions) -> float:
+    """The most halvings within 100 steps, from the end of the search at the start to the end of the incident."""
+    import numpy as np
+
+    after = path[stretch.step[path] >= stretch.step[0] + SEARCH_STEPS]
+    ratio = scale.values[after[1:]] / scale.values[after[:-1]]
+    size = np.where(ratio < HALVING, np.round(-np.log2(ratio)), 0.0)
+    steps, total = stretch.step[after[1:]], np.concatenate([[0.0], np.cumsum(size)])
+    since = np.searchsorted(steps, steps - COLLAPSE_STEPS, side="right")
+    return float((total[1:] - total[since]).max()) if len(steps) else 0.0
+
+
 def _skipped(stretch: Stretch) -> dict[tuple[str, str], float]:
     import numpy as np
 
     skipped = stretch.columns.get("is_skipped")
     if skipped is None:
         return {}
-    rows = skipped.finite(np.concatenate([stretch.recent[-CLIP_POINTS:], stretch.during]))
-    return {("is_skipped", "skipped_share"): float((skipped.values[rows] > 0).mean())} if len(rows) else {}
+    out = {}
+    around = skipped.finite(np.concatenate([stretch.recent[-CLIP_POINTS:], stretch.during]))
+    since = skipped.finite(stretch.during)
+    if len(around):
+        out["skipped_share"] = float((skipped.values[around] > 0).mean())
+    if len(since) >= SHARE_LEAST:
+        out["skipped_since"] = float((skipped.values[since] > 0).mean())
+    return {("is_skipped", name): value for name, value in out.items()}
 
 
 def _clipping(stretch: Stretch, max_norm: float | None) -> dict[tuple[str, str], float]:
@@ -88,14 +113,18 @@ def _clipping(stretch: Stretch, max_norm: float | None) -> dict[tuple[str, str],
         is_clipped = coefficient.values < UNCLIPPED
         if is_clipped[coefficient.is_logged].any():
             out["is_configured"] = 1.0
-        rows = coefficient.finite(stretch.recent)[-CLIP_POINTS:]
+        column = coefficient
     elif norm is not None and max_norm:
         is_clipped = norm.values > max_norm
-        rows = norm.finite(stretch.recent)[-CLIP_POINTS:]
+        column = norm
     else:
-        rows = stretch.recent[:0]
+        column, is_clipped = None, None
+    rows = stretch.recent[:0] if column is None else column.finite(stretch.recent)[-CLIP_POINTS:]
+    around = rows if column is None or len(rows) >= SHARE_LEAST else column.finite(stretch.during)[:CLIP_POINTS]
     if max_norm is not None:
         out["is_configured"] = float(max_norm > 0)
-    if len(rows):
+    if is_clipped is not None and len(rows):
         out["clip_share"] = float(is_clipped[rows].mean())
+    if is_clipped is not None and len(around) >= SHARE_LEAST:
+        out["clipped_around"] = float(is_clipped[around].mean())
     return {("clip_coef", name): value for name, value in out.items()}

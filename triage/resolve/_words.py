@@ -166,7 +166,7 @@ def columns_of(signal: str) -> tuple[str, ...]:
 def _say(key: str, value: float, lang: str) -> str:
     signal, _, name = key.rpartition(".")
     statistic = load_statistics()[name]
-    special = {1.0: statistic.says_one, 0.0: statistic.says_zero}.get(value)
+    special = {1.0: statistic.says_one, 0.0: statistic.says_zero, math.inf: statistic.says_infinite}.get(value)
     below = statistic.says_negative if value < 0 else None
     text = special or below or statistic.says or statistic.means
     size = -value if below else value
