@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Final
 from triage.detectors._attempts import Path, rebuilt, takes_up
 from triage.detectors._recovery import Frozen, Outcome, deadline, follow
 from triage.detectors._tiers import BAND_Z, DOUBLED, POINT_TIERS, Stretch, level_candidates, level_holds
-from triage.signals.baseline import EARLY_ROWS, MAD_TO_SD, MIN_ROWS, Z_OPEN, Accepted, effective, forecast, window_length
+from triage.signals.baseline import (
+    EARLY_ROWS,
+    MAD_TO_SD,
+    MIN_ROWS,
+    Z_OPEN,
+    Accepted,
+    effective,
+    forecast,
+    window_length,
+)
 from triage.signals.space import RAW_UNIT
 
 if TYPE_CHECKING:
