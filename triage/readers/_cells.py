@@ -29,6 +29,11 @@ WORDS: Final[dict[str, str]] = {
     "-1.#ind": "nan",
     "1.#inf": "inf",
     "-1.#inf": "-inf",
+    # YAML.
+    ".nan": "nan",
+    ".inf": "inf",
+    "+.inf": "inf",
+    "-.inf": "-inf",
     "∞": "inf",
     "-∞": "-inf",
     "true": "1",

@@ -194,8 +194,8 @@ def _take(part: Part, frame: pl.DataFrame, own_counters: set[str]) -> None:
         if kind == pl.String:
             written = column.is_not_null()
             column, unread = _read_text(column, part, texts)  # noqa: PLW2901 - the same column, typed
-            if unread:
-                others |= (written & column.is_null()).to_numpy()
+            if unread and column.null_count() == len(column):  # among numbers, text is a cell that failed
+                others |= written.to_numpy()
         elif kind.is_nested() or kind in (pl.Object, pl.Binary):
             others |= column.is_not_null().to_numpy()
             part.lists[name] = part.lists.get(name, 0) + len(column) - column.null_count()

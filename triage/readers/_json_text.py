@@ -5,6 +5,7 @@ Separate from the readers because the line reader, the document reader and the s
     orjson            strict JSON, fast
     standard library  bare NaN, Infinity, 1e999, integers of any length, control characters in strings
     repaired text     nan, -inf, nan(ind), +1, .5, 007, None, True: tokens of C, C++ and Python printers
+    quoted values     1.#QNAN, tensor(nan, device='cuda:0'), nothing at all: read as text, as from a quoted cell
 """
 
 from __future__ import annotations
@@ -28,12 +29,15 @@ STRING: Final = r'"(?:[^"\\]|\\.)*+"?'
 """Pattern of a string. One without an end reaches to the end of the text: looking for the next quote from each escaped
 quote inside it would take quadratic time."""
 
-_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"  # possessive: a long run of digits is walked once
 _NONFINITE = r"(?:[nN][aA][nN](?:\(\w{0,8}\))?|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)"
 _SCALAR_TOKEN: Final = re.compile(rf"([+-]?)(?:({_NONFINITE})|({_NUMBER}))")
 _STRING_OR_BARE: Final = re.compile(
-    rf"{STRING}|(?<![\w.+\-])((?:[+-]?(?:{_NONFINITE}|{_NUMBER}))|None|True|False)(?![\w.+\-])"
+    rf"{STRING}|(?<![\w.+\-])((?:[+-]?(?:{_NONFINITE}|{_NUMBER}))|None|True|False)(?![\w.+\-#])"
 )
+_BARE_VALUE: Final = re.compile(rf"""{STRING}|(:\s*+)((?:[\w.+\-#]++(?:\([^()\[\]{{}}"]{{0,80}}\))?)?)(?=\s*+[,}}])""")
+"""A value behind a colon that is no string, object or list; it may be missing."""
+_PLAIN: Final = re.compile(rf"-?{_NUMBER}|-?Infinity|NaN|null|true|false")
 _WORDS: Final = {"None": "null", "True": "true", "False": "false"}
 OBJECT_START: Final = re.compile(r'\{\s*"')
 _NOT_BLANK: Final = re.compile(r"[^\s]")
@@ -54,16 +58,27 @@ def parse(text: bytes) -> Any:
 
 def parse_text(text: str) -> Any:
     """The slower steps of `parse` for text that strict JSON refused; raises ValueError."""
-    try:
-        return json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        repaired = repair(text)
-        if repaired == text:
-            raise ValueError("not JSON") from None
-    try:
-        return json.loads(repaired, strict=False)
-    except (ValueError, RecursionError):
-        raise ValueError("not JSON") from None
+    for mend in (str, repair, _quoted):
+        mended = mend(text)
+        if mended != text or mend is str:
+            text = mended
+            try:
+                return json.loads(text, strict=False)
+            except (ValueError, RecursionError):
+                continue
+    raise ValueError("not JSON")
+
+
+def _quoted(text: str) -> str:
+    """Put values that are not JSON in quotes, and null where one is missing; linear."""
+    return _BARE_VALUE.sub(_quote, text)
+
+
+def _quote(match: re.Match[str]) -> str:
+    colon, value = match.groups()
+    if colon is None or _PLAIN.fullmatch(value):
+        return match.group(0)
+    return f"{colon}{json.dumps(value)}" if value else f"{colon}null"
 
 
 def repair(text: str) -> str:
