@@ -150,7 +150,8 @@ def _said(about: Diagnosis | Finding) -> dict[tuple[str, str], float]:
     if isinstance(about, Finding):
         return {("rank", "disagrees"): 1.0} if about.id == "rank-disagreement" else {}
     leads = {p.signal: float(about.onset_step - p.step) for p in about.timeline if p.signal != about.signal}
-    return {(signal, "lead_steps"): lead for signal, lead in leads.items()}
+    said = {(signal, "lead_steps"): lead for signal, lead in leads.items()}
+    return said | {("loss", "departures"): float(about.n_excursions)}
 
 
 def _evidence_ids(about: Diagnosis | Finding) -> dict[str, tuple[str, ...]]:

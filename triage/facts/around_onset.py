@@ -92,7 +92,7 @@ def _values(stretch: Stretch, column: Column) -> dict[str, float]:
 def _settled(stretch: Stretch, column: Column) -> float | None:
     """Where the signal has settled after the incident against as many points before it, medians without any trend.
 
-    Not against the level: that follows a trend ahead, and a trend followed 30 points too far is no place to come back to.
+    Not against the level: that follows a trend ahead, and a trend followed too far is no place to come back to.
     """
     import numpy as np
 
@@ -137,9 +137,7 @@ def _median(column: Column, positions: Positions, level: Level) -> float | None:
 
 
 def _departure(stretch: Stretch, column: Column, level: Level, *, is_judged: bool) -> dict[str, float]:
-    """Whether a signal was quiet before the onset, how often it left its band, and how many steps before the loss."""
-    import numpy as np
-
+    """Whether a signal was quiet before the onset, and by how many steps it left its band before the loss."""
     worse = "up" if column.name in WORSE_UP else BY_NAME[column.name].worse
     earlier = column.logged(stretch.recent)
     out = {}
@@ -149,8 +147,6 @@ def _departure(stretch: Stretch, column: Column, level: Level, *, is_judged: boo
         out["quiet_before"] = float(not is_out.any())
         if level.value > 0:
             out["peak_before_ratio"] = _largest(last[is_out], level) or 1.0
-    during = level.departs(column.values[column.logged(stretch.during)], worse)
-    out["departures"] = float((during & ~np.concatenate([[False], during[:-1]])).sum())
     if not is_judged:
         departed = _departed(stretch, column, level, worse)
         if departed is not None:
