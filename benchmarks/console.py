@@ -2,9 +2,9 @@
 
     python benchmarks/console.py --megabytes 100 --kinds megatron bars
 
-Every reading is a process of its own: CPU seconds of the read alone (imports and the sniff not counted), megabytes per CPU
-second, and the peak memory of the whole process, first for a tenth of the text and then for all of it: what grows between
-the two is the rows that the caller keeps, not the text.
+Every reading is a process of its own: CPU seconds of the read alone (imports and the sniff not counted), megabytes per
+CPU second, and the peak memory of the whole process, first for a tenth of the text and then for all of it (flat:
+no stretch is kept).
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ def megatron(draw: random.Random) -> Iterator[str]:
     """Cells between pipes, 340 characters."""
     for i in itertools.count(1):
         yield (
-            f" [2026-11-30 {i // 3600 % 24:02}:{i // 60 % 60:02}:{i % 60:02}.456518] iteration {i:8d}/  900000 | consumed "
-            f"samples: {i * 512:12d} | elapsed time per iteration (ms): {draw.gauss(512, 9):.1f} | throughput per GPU "
-            f"(TFLOP/s/GPU): {draw.gauss(400, 9):.1f} | learning rate: {3e-4 * draw.random():.6E} | global batch size:   "
-            f"512 | lm loss: {_loss(i, draw):.6E} | loss scale: 1.0 | grad norm: {abs(draw.gauss(1, 0.2)):.3f} | params "
+            f" [2026-11-30 {i // 3600 % 24:02}:{i // 60 % 60:02}:{i % 60:02}.456518] iteration {i:8d}/  900000 | "
+            f"consumed samples: {i * 512:12d} | elapsed time per iteration (ms): {draw.gauss(512, 9):.1f} | "
+            f"throughput per GPU (TFLOP/s/GPU): {draw.gauss(400, 9):.1f} | learning rate: {3e-4 * draw.random():.6E} | "
+            f"global batch size:   512 | lm loss: {_loss(i, draw):.6E} | loss scale: 1.0 | "
+            f"grad norm: {abs(draw.gauss(1, 0.2)):.3f} | params "
             f"norm: 62.407 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
         )
 
@@ -54,7 +55,8 @@ def nanogpt(draw: random.Random) -> Iterator[str]:
     for i in itertools.count():
         yield f"iter {i}: loss {_loss(i, draw):.4f}, time {draw.gauss(267, 3):.2f}ms, mfu {draw.gauss(8, 1):.2f}%\n"
         if i % 100 == 0:
-            yield f"step {i}: train loss {_loss(i, draw):.4f}, val loss {_loss(i, draw):.4f}\nsaving checkpoint to out\n"
+            yield f"step {i}: train loss {_loss(i, draw):.4f}, val loss {_loss(i, draw):.4f}\n"
+            yield "saving checkpoint to out\n"
         yield draw.choice(PROSE) + draw.choice(PROSE) + "\n"
 
 
@@ -62,7 +64,7 @@ def bars(draw: random.Random) -> Iterator[str]:
     """A bar redrawn at every step, a dictionary at every tenth."""
     for i in itertools.count(1):
         bar = "█" * (i // 90_000 % 10)
-        yield f"\r {i // 9000 % 100:2d}%|{bar:<10}| {i}/900000 [{i // 60}:{i % 60:02}<9:15:01, {draw.gauss(9, 1):5.2f}it/s]"
+        yield f"\r {i // 9000 % 100:2d}%|{bar:<10}| {i}/900000 [{i // 60}:{i % 60:02}<9:15, {draw.gauss(9, 1):.2f}it/s]"
         if i % 10 == 0:
             loss, norm = _loss(i, draw), abs(draw.gauss(1, 0.2))
             yield (
@@ -87,7 +89,7 @@ def titan(draw: random.Random) -> Iterator[str]:
         yield (
             f"[titan] 2026-11-30 18:21:{i % 60:02},033 - root - INFO - \x1b[31mstep: {i:2}  \x1b[32mloss: "
             f"{_loss(i, draw):8.5f}  \x1b[38;2;180;60;0mgrad_norm: {abs(draw.gauss(1, 0.2)):7.4f}  \x1b[36mmemory: "
-            f"12.30GiB(15.50%)  \x1b[34mtps: {draw.gauss(12_346, 99):,.0f}  \x1b[0mtflops: 123.40  mfu: 12.50%\x1b[39m\n"
+            f"12.30GiB(15.50%)  \x1b[34mtps: {draw.gauss(12_346, 99):,.0f}  \x1b[0mtflops: 123.40  mfu: 12.5%\x1b[39m\n"
         )
 
 
@@ -96,7 +98,8 @@ def olmo(draw: random.Random) -> Iterator[str]:
     for i in itertools.count(1):
         yield (
             f"2026-11-30 18:21:{i % 60:02}.000\tnode-0:0\tolmo.train:979\tINFO\t[step={i}/900000,epoch=0]\n"
-            f"    optim/total_grad_norm={abs(draw.gauss(1, 0.2)):.3f}\n    train/CrossEntropyLoss={_loss(i, draw):.3f}\n"
+            f"    optim/total_grad_norm={abs(draw.gauss(1, 0.2)):.3f}\n"
+            f"    train/CrossEntropyLoss={_loss(i, draw):.3f}\n"
             f"    train/Perplexity={draw.gauss(900, 9):,.1f}\n    throughput/total_tokens={i * 4_194_304:,d}\n"
         )
 
@@ -106,8 +109,8 @@ def warnings(draw: random.Random) -> Iterator[str]:
     for i in itertools.count(1):
         scale = 2 ** draw.randint(10, 16)
         yield (
-            f"[2026-11-30 18:21:{i % 60:02},903] [INFO] [loss_scaler.py:188:update_scale] [deepspeed] OVERFLOW! Rank 0 "
-            f"Skipping step. Attempted loss scale: {scale}, reducing to {scale // 2}\n"
+            f"[2026-11-30 18:21:{i % 60:02},903] [INFO] [loss_scaler.py:188:update_scale] [deepspeed] OVERFLOW! Rank "
+            f"0 Skipping step. Attempted loss scale: {scale}, reducing to {scale // 2}\n"
             f"[rank{draw.randint(0, 7)}]:[W1130 18:21:{i % 60:02}.642800673 ProcessGroupNCCL.cpp:4115] step {i} took "
             f"{draw.gauss(3, 1):.2f} s on device {draw.randint(0, 7)}\n"
         )
@@ -176,7 +179,7 @@ def main() -> None:
     if options.read:
         print(*read(options.read))
         return
-    print(f"{'kind':<10} {'MB':>6} {'rows':>9} {'losses':>9} {'CPU s':>7} {'MB/s':>6} {'MiB at a tenth':>15} {'MiB':>6}")
+    print(f"{'kind':<10} {'MB':>6} {'rows':>9} {'losses':>9} {'CPU s':>7} {'MB/s':>6} {'MiB, a tenth':>13} {'MiB':>6}")
     with tempfile.TemporaryDirectory() as folder:
         for kind in options.kinds:
             path = Path(folder) / "train.log"
@@ -190,7 +193,7 @@ def main() -> None:
             (_, _, _, small), (rows, losses, seconds, peak) = results
             size = path.stat().st_size / 1e6
             print(
-                f"{kind:<10} {size:6.0f} {rows:9.0f} {losses:9.0f} {seconds:7.2f} {size / seconds:6.0f} {small:15.0f} "
+                f"{kind:<10} {size:6.0f} {rows:9.0f} {losses:9.0f} {seconds:7.2f} {size / seconds:6.0f} {small:13.0f} "
                 f"{peak:6.0f}",
                 flush=True,
             )

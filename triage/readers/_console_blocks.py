@@ -122,7 +122,9 @@ def _frame(rows: Rows, run: Run) -> pl.DataFrame:
 
     def add(name: str, values: Any, there: Array, dtype: pl.DataType) -> None:
         if there.any() and (name in _PLACING or run.columns.takes(name, int(there.sum()))):
-            series = pl.Series(name, values, dtype=dtype)
+            # A metric that has the name of the step column keeps a name of its own.
+            taken = any(column.name == name for column in columns)
+            series = pl.Series(f"{name} (value)" if taken else name, values, dtype=dtype)
             columns.append(series if there.all() else series.set(pl.Series(~there), None))
 
     there = rows.step != UNKNOWN

@@ -55,9 +55,10 @@ class Lengths:
             self.most[key] = max(self.most.get(key, 0), len(f.reading.cells))
 
     def without_cut_end(self, found: Sequence[Found], texts: Sequence[str], counts: Counter[str]) -> list[Found]:
-        """Take the last number out of the last line, where it ends in it before the rows of its kind do.
+        """Leave out the last line where it ends in a number before the rows of its kind do.
 
-        What was written to its end without a line feed (a log that was copied) has all its numbers and stays.
+        What was written to its end without a line feed (a log that was copied) has all its numbers and stays; so does a
+        row with a number that is not finite.
         """
         import numpy as np
 
@@ -72,7 +73,8 @@ class Lengths:
             row = int(last[0])
             name = reading.cells[-1].name
             value = f.columns[name][row]
-            if not texts[-1].rstrip().endswith(value) or "n" in value.lower():
+            is_odd = any("n" in (column[row] or "").lower() for column in f.columns.values())
+            if is_odd or not texts[-1].rstrip().endswith(value):
                 kept.append(f)
                 continue
             counts["cut-rows"] += 1

@@ -240,8 +240,9 @@ def check_patterns(grammars: Grammars, origin: str) -> None:
     Raises:
         UsageError: one cannot be compiled.
     """
-    for entry in (*grammars.lines, *grammars.messages):
+    patterns = [(entry.line, False) for entry in grammars.lines] + [(entry.line, True) for entry in grammars.messages]
+    for text, ignore_case in patterns:
         try:
-            pattern_of(entry.line, ignore_case=isinstance(entry, Message))
+            pattern_of(text, ignore_case=ignore_case)
         except re.error as fault:
-            raise _unusable(origin, f"the pattern {entry.line!r}: {fault}") from fault
+            raise _unusable(origin, f"the pattern {text!r}: {fault}") from fault

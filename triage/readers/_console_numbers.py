@@ -21,11 +21,11 @@ _NOT_FINITE: Final = (
 _EXPONENT: Final = r"(?:[eE][-+]?[0-9]+)?"
 
 NUMBER: Final = (
-    rf"[-+]?(?:(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_EXPONENT}|{_NOT_FINITE})"
+    rf"[-+]?(?:{_NOT_FINITE}|(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_EXPONENT})"
 )
 """A number with a point and perhaps commas between thousands, NaN and infinity in every spelling; no look-around."""
 
-NUMBER_COMMA: Final = rf"[-+]?(?:[0-9]+(?:,[0-9]+)?{_EXPONENT}|{_NOT_FINITE})"
+NUMBER_COMMA: Final = rf"[-+]?(?:{_NOT_FINITE}|[0-9]+(?:,[0-9]+)?{_EXPONENT})"
 """A number with a decimal comma."""
 
 _UNITS: Final = (

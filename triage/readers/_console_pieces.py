@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from triage.readers._console_bars import has_bar
+from triage.readers._console_bars import METER, has_bar
 
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 _CONTROLS: Final = bytes(code for code in range(32) if code not in b"\t\n\r\b\v\f\x1b") + b"\x7f"
@@ -61,6 +61,16 @@ class Pieces:
 def text_of(raw: bytes) -> str:
     """Decode a stretch of UTF-8 without the control characters that stand for nothing."""
     return raw.translate(None, _CONTROLS).decode("utf-8", "replace")
+
+
+def hold_last_bar(text: str) -> tuple[str, str]:
+    """Take a bar with values off the end of a stretch: the next one may begin with its redraw at the same step."""
+    begin = max(text.rfind("\r", 0, -1), text.rfind("\n", 0, -1)) + 1
+    last = text[begin:].rstrip()
+    found = METER.search(last) if has_bar(last) else None
+    if found is None or found.end() != len(last) or "=" not in found["meter"]:
+        return text, ""
+    return text[:begin], last + "\r"
 
 
 def pieces_of(text: str, first: int) -> Pieces:

@@ -16,8 +16,9 @@ ROLES: Final = ("step", "epoch", "inner", "length", "total", "rank", "n")
 """Numbers that place a row; they stand in columns of their own until the step is known."""
 
 _TIMESTAMP: Final = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?")
+_NAMED: Final = re.compile(r"\w\s*[:=]\s")
 _STAMP_WITHIN: Final = 60
-"""A time stamp begins within this many characters; further on it is the time of something else."""
+"""A time stamp begins within this many characters and before any name; elsewhere it is the time of something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ NOTHING: Final = Reading("nothing")
 def stamp_of(text: str) -> tuple[Cell, ...]:
     """The time stamp at the beginning of a line, as a cell."""
     found = _TIMESTAMP.search(text, 0, _STAMP_WITHIN + 30)
-    if found is None or found.start() > _STAMP_WITHIN:
+    if found is None or found.start() > _STAMP_WITHIN or _NAMED.search(text, 0, found.start()):
         return ()
     return (Cell("@time", found.start(), *found.span()),)
 

@@ -21,7 +21,7 @@ from triage.readers._console_blocks import Run, blocks_of
 from triage.readers._console_grammar import Grammars, builtin_grammars
 from triage.readers._console_numbers import has_decimal_commas
 from triage.readers._console_parse import Parser
-from triage.readers._console_pieces import text_of
+from triage.readers._console_pieces import hold_last_bar, text_of
 from triage.readers._console_sniff import is_console
 from triage.readers._console_stretches import stretches
 from triage.readers._console_templates import Templates
@@ -52,8 +52,10 @@ def read(source: Source, limits: Limits, wanted: Wanted, grammars: Grammars | No
     templates = Templates(Parser(grammars or builtin_grammars()))
     run = Run(templates, Columns(wanted, limits.columns))
     has_rows = is_begun = False
+    held = ""
     for stretch in stretches(source, limits):
-        text = text_of(stretch.text)
+        text = held + text_of(stretch.text)
+        text, held = (text, "") if stretch.is_last else hold_last_bar(text)
         if not is_begun and text:
             is_begun = True
             templates.parser.decimal_comma = has_decimal_commas(text[:HEAD_BYTES])
