@@ -133,3 +133,14 @@ def test_promises(steps: list[int], data: st.DataObject) -> None:
     segment, step = result.segment[order], result.step[order]
     assert (np.diff(segment) >= 0).all()
     assert (np.diff(step)[np.diff(segment) == 0] >= 0).all()
+
+
+def test_training_behind_the_last_step_goes_on_and_closing_rows_do_not() -> None:
+    step = np.array([0, 10, 20, 0, 0, 0, 0, 0, 0])
+    known = np.array([True] * 3 + [False] * 6)
+    loss = np.array([True, True, True, True, False, True, True, True, False])
+    filled, lost, count = fill(step, known, loss)
+    assert (filled.tolist(), lost.any(), count) == ([0, 10, 20, 30, 30, 40, 50, 60, 60], False, 6)
+    loss[3] = False
+    _, lost, count = fill(step, known, loss)
+    assert (lost.tolist(), count) == ([False] * 3 + [True] * 6, 0)

@@ -87,8 +87,8 @@ def test_texts_that_are_numbers() -> None:
 
 def test_text_in_a_column_of_numbers_is_counted() -> None:
     run = table(*({"step": i, "loss": "diverged!" if i == 3 else "2.0"} for i in range(10)))
-    assert ids(run) == {"text-in-number-column": 1}
-    assert run.source.columns["loss"].points == 9
+    assert ids(run) == {"text-in-number-column": 1, "inferred-nan": 1}
+    assert (run.source.columns["loss"].points, run.source.columns["loss"].inferred) == (10, 1)
 
 
 def test_constant_text_is_config() -> None:

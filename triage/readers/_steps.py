@@ -24,6 +24,10 @@ LATE_ROWS: Final = 64
 LATE_TRAINING_ROWS: Final = 3
 """Most training rows in a burst that counts as out of order: threads swap neighbours, a restart repeats more."""
 
+CLOSING_ROWS: Final = 3
+"""Most rows with a loss behind the last step that are closing rows (a mean over the run, the best, the last): more of
+them are training whose step was lost."""
+
 EPOCH_SHARE: Final = 0.5
 """Share of the backward jumps that must come with a new epoch for the counter to be one that restarts with it; the
 others are restarts of the job. A counter that does not restart has none: where it goes back, the epoch does too."""
@@ -58,9 +62,9 @@ def fill(step: Array, has_step: Array, has_loss: Array) -> tuple[Array, Array, i
         has_loss: (rows,) the row carries a training loss.
 
     Returns:
-        The steps; which rows are left without one (before the first step and after the last); and how many rows got
-        one. A row with a loss gets a step of its own where the gap to the next one has room, every other the step
-        before it.
+        The steps; which rows are left without one (before the first step, and the closing rows after the last); and how
+        many rows got one. A row with a loss gets a step of its own where the gap to the next one has room, every other
+        the step before it; training that goes on behind the last step goes on at the usual distance.
     """
     import numpy as np
 
@@ -69,12 +73,21 @@ def fill(step: Array, has_step: Array, has_loss: Array) -> tuple[Array, Array, i
     if not len(known):
         return step, outside, 0
     outside[known[0] : known[-1] + 1] = False
+    behind = np.flatnonzero(has_loss[known[-1] + 1 :]) + known[-1] + 1
+    goes_on = len(behind) > CLOSING_ROWS
+    if goes_on:
+        outside[known[-1] + 1 :] = False
     missing = ~has_step & ~outside
     if not missing.any():
         return step, outside, 0
     last = np.maximum.accumulate(np.where(has_step, np.arange(len(step)), -1))
     filled = np.where(outside, step, step[np.maximum(last, 0)])
+    if goes_on:
+        number = np.searchsorted(behind, np.arange(known[-1] + 1, len(step)), side="right")
+        filled[known[-1] + 1 :] = step[known[-1]] + number * _stride(step[known])
     for start in np.unique(last[missing & has_loss]):
+        if start == known[-1]:
+            continue  # nothing comes after it
         after = known[np.searchsorted(known, start) + 1]
         rows = np.flatnonzero(has_loss[start + 1 : after]) + start + 1
         room = step[after] - step[start]
