@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from triage.findings._logging import colours
 from triage.findings._scale import doublings, falls, is_grad_scaled
 from triage.model import Finding, Notice
 from triage.signals import SignalTable
@@ -14,7 +15,7 @@ COLLAPSES = frozenset({"loss-scale-collapse", "loss-scale-floor", "every-step-sk
 
 def remarks(signals: SignalTable, findings: Sequence[Finding]) -> tuple[Notice, ...]:
     """What a person might take for a fault: the scale search, isolated overflows, a gradient logged times the scale."""
-    return (*_scale(signals, findings), *_gradient(signals))
+    return (*_scale(signals, findings), *_gradient(signals), *colours(signals))
 
 
 def _scale(signals: SignalTable, findings: Sequence[Finding]) -> Iterator[Notice]:
