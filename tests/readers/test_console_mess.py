@@ -96,7 +96,7 @@ def test_wrapped_lines(tmp_path: Path) -> None:
     whole = "\n".join(megatron(i) for i in range(1, 4)) + "\n"
     wrapped = "\n".join(line[at : at + 80] for line in whole.splitlines() for at in range(0, len(line), 80)) + "\n"
     assert read_text(tmp_path, wrapped).rows == read_text(tmp_path, whole).rows
-    assert read_text(tmp_path, wrapped).notices["lines-joined"] > 6
+    assert read_text(tmp_path, wrapped).notices["rejoined-lines"] > 6
 
 
 def test_wrapped_dictionary(tmp_path: Path) -> None:

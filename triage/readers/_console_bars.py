@@ -57,7 +57,7 @@ def bar_of(text: str) -> Bar | None:
         meter = found["meter"]
         rate = re.search(r"(?:it/s|s/it|\?it/s|\w+/s|s/\w+)", meter)
         begin = found.start("meter") + (rate.end() if rate else len(meter))
-        values = ((0, found.start()), (begin, found.end("meter")))
+        values: tuple[tuple[int, int], ...] = ((0, found.start()), (begin, found.end("meter")))
     else:
         found = RICH.search(text)
         if found is None:

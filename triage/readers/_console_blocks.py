@@ -12,10 +12,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from triage.model import Block, Notice
+from triage.readers._console_copies import Rows
 from triage.readers._console_ends import Lengths, without_torn
 from triage.readers._console_lines import Batch, batch_of, believable
 from triage.readers._console_pieces import Pieces, pieces_of
-from triage.readers._console_rows import Memory, Rows, rows_of
+from triage.readers._console_rows import Memory, rows_of
 from triage.readers._console_steps import UNKNOWN
 from triage.readers._console_stretches import Stretch
 from triage.readers._console_templates import Templates
@@ -72,7 +73,7 @@ def blocks_of(text: str, stretch: Stretch, run: Run) -> Iterator[Block]:
     """Read a stretch; several blocks where another run begins in it. Moves `run` on."""
     pieces = pieces_of(text, stretch.first)
     counts = run.memory.counts
-    counts["lines-joined"] += pieces.joined
+    counts["rejoined-lines"] += pieces.joined
     found = run.templates.read(pieces.texts)
     has_rows = bool(run.memory.regular) or any(f.reading.kind == "row" and f.reading.grammar for f in found)
     found = believable(found, len(pieces.texts), run.memory.seen, counts, has_rows=has_rows)

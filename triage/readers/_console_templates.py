@@ -182,7 +182,7 @@ def _take(template: Template, lines: pl.Series, left: Array, found: list[Found])
     part = lines.gather(pl.Series(left))
     names = [cell.name for cell in template.reading.cells]
     if not names:
-        hits = part.str.contains(template.pattern).to_numpy()
+        hits: Array = part.str.contains(template.pattern).to_numpy()
         columns = {}
     else:
         groups = part.str.extract_groups(template.pattern).struct.unnest()
