@@ -180,7 +180,9 @@ def _confidence(excursion: Excursion) -> Confidence:
     """How sure the interval is: few points behind it, a cut confirmation, or a lone strong point."""
     outcome, frozen = excursion.outcome, excursion.frozen
     if math.isinf(outcome.z):
-        return "high" if frozen.rows >= 1 else "medium"
+        if frozen.rows >= 1:
+            return "high"
+        return "medium" if outcome.recovered is None else "low"  # NaN first, and then a healthy run
     if outcome.is_cut or frozen.rows < 20 or is_smoothed(excursion):
         return "low"
     return "high" if excursion.tier in ("hard", "joint") else "medium"
