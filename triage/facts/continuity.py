@@ -76,10 +76,12 @@ def _repeats(stretch: Stretch) -> bool | None:
         return None
     onset = int(stretch.step[stretch.onset])
     seen = None
-    for segment in np.unique(stretch.segment):
-        rows = np.flatnonzero(stretch.segment == segment)
-        if segment == stretch.segment[stretch.onset] or not stretch.step[rows[0]] < onset <= stretch.step[rows[-1]]:
-            continue
+    edges = np.flatnonzero(np.diff(stretch.segment)) + 1
+    starts, stops = np.append(0, edges), np.append(edges, len(stretch.step))
+    holds = (stretch.step[starts] < onset) & (onset <= stretch.step[stops - 1])
+    holds &= stretch.segment[starts] != stretch.segment[stretch.onset]
+    for segment in np.flatnonzero(holds):
+        rows = np.arange(starts[segment], stops[segment])
         failed = _fails_at(stretch, loss, rows, onset)
         seen = seen or failed if failed is not None else seen
     return seen

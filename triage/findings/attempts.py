@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from triage.findings._contract import Context, FindingRule, Found
@@ -27,6 +28,12 @@ MEDIAN_SE: Final = 1.2533
 """Standard error of a median over that of a mean."""
 LEVEL_POINTS: Final = 16
 """Losses whose median is a level."""
+ENOUGH_ROWS: Final = 4096
+"""Rows before a mark, at steps up to its own: they hold the compared points, however sparse these are [choice]."""
+FORWARD_ROWS: Final = 4096
+"""Rows behind a mark that hold them [choice: as before it]."""
+MOST_ATTEMPTS: Final = 256
+"""Earlier segments looked back over [choice: no job is restarted that often from behind one step]."""
 AROUND: Final = 5
 """Logged points before and after the mark whose medians are compared [choice]."""
 
@@ -35,15 +42,42 @@ def find(context: Context) -> Iterable[Found]:
     """Every resume mark at which lr, update size or loss scale does not go on where the earlier attempt was."""
     import numpy as np
 
-    signals = context.signals
-    for mark in np.flatnonzero(np.diff(signals.segment)) + 1:
+    starts = [0, *(int(row) + 1 for row in np.flatnonzero(np.diff(context.signals.segment))), len(context.signals.step)]
+    for number in range(1, len(starts) - 1):
+        signals, mark = _near(context.signals, starts, number)
         step = int(signals.step[mark])
-        evidence = [
-            e for name, limit in JUMP.items() if (e := _jump(signals, name, int(mark), limit, step)) is not None
-        ]
-        evidence[:0] = [e for e in (_same_step(signals, int(mark)), _lower(signals, int(mark), step)) if e is not None]
+        evidence = [e for name, limit in JUMP.items() if (e := _jump(signals, name, mark, limit, step)) is not None]
+        evidence[:0] = [e for e in (_same_step(signals, mark), _lower(signals, mark, step)) if e is not None]
         if evidence:
             yield Found(step, tuple(evidence))
+
+
+def _near(signals: SignalTable, starts: Sequence[int], number: int) -> tuple[SignalTable, int]:
+    """The rows around the beginning of a segment that its checks can need, and the place of the mark among them.
+
+    Back to the earlier attempts that trained the rows before it, forward to the end of the segment. A log of many
+    resumes stays linear.
+    """
+    import numpy as np
+
+    mark, first, found = starts[number], starts[number], 0
+    for earlier in range(number - 1, max(-1, number - 1 - MOST_ATTEMPTS), -1):
+        own = signals.step[starts[earlier] : starts[earlier + 1]]
+        if own[0] <= signals.step[mark]:
+            first = starts[earlier]
+            found += int(np.searchsorted(own, signals.step[mark], side="right"))
+        if found >= ENOUGH_ROWS:
+            break
+    stop = min(starts[number + 1], mark + FORWARD_ROWS)
+    names = [name for name in (*JUMP, "loss") if name in signals.columns]
+    near = replace(
+        signals,
+        step=signals.step[first:stop],
+        segment=signals.segment[first:stop],
+        columns={name: signals.columns[name][first:stop] for name in names},
+        logged={name: signals.logged[name][first:stop] for name in names},
+    )
+    return near, mark - first
 
 
 def _same_step(signals: SignalTable, mark: int) -> Evidence | None:
