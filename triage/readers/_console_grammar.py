@@ -178,7 +178,7 @@ def _hints(lines: Sequence[Grammar], messages: Sequence[Message]) -> tuple[str, 
 
 
 def _line_of(entry: Mapping[str, Any]) -> Grammar:
-    where = entry.get("id", "?")
+    where = _text(entry, "id", "a grammar")
     known = {
         *("id", "writer", "needs", "any_of", "line", "kind", "fields", "step", "prefix", "rename", "skip", "aliases"),
         *("loss", "skipped", "uses_bar", "epoch_base", "is_next"),
@@ -190,24 +190,23 @@ def _line_of(entry: Mapping[str, Any]) -> Grammar:
         raise ValueError(f"grammar {where!r}: kind is {kind!r}, not one of {', '.join(KINDS)}")
     if fields not in FIELDS:
         raise ValueError(f"grammar {where!r}: fields is {fields!r}, not one of {', '.join(FIELDS)}")
-    needs, any_of = tuple(entry.get("needs", ())), tuple(entry.get("any_of", ()))
+    needs, any_of = _texts(entry, "needs"), _texts(entry, "any_of")
     if not needs and not any_of:
         raise ValueError(f"grammar {where!r} needs no literal: give `needs` or `any_of`")
-    step = entry.get("step", ())
     return Grammar(
-        id=entry["id"],
+        id=where,
         writer=entry.get("writer", ""),
         needs=needs,
         any_of=any_of,
-        line=entry["line"],
+        line=_text(entry, "line", f"grammar {where!r}"),
         kind=kind,
         fields=fields,
-        step=(step,) if isinstance(step, str) else tuple(step),
+        step=_texts(entry, "step"),
         prefix=entry.get("prefix", ""),
         rename=dict(entry.get("rename", {})),
-        skip=frozenset(entry.get("skip", ())),
+        skip=frozenset(_texts(entry, "skip")),
         aliases=dict(entry.get("aliases", {})),
-        loss=tuple(entry.get("loss", ())),
+        loss=_texts(entry, "loss"),
         skipped=entry.get("skipped", ""),
         uses_bar=entry.get("uses_bar", ""),
         epoch_base=entry.get("epoch_base"),
@@ -221,11 +220,28 @@ def _message_of(entry: Mapping[str, Any]) -> Message:
         raise ValueError(f"a message has the kind {kind!r}, not one of {', '.join(EVENTS)}")
     if unknown := set(entry) - {"kind", "needs", "line", "marks", "nan", "is_next"}:
         raise ValueError(f"a message has the unknown key {min(unknown)!r}")
-    needs = tuple(word.lower() for word in entry["needs"])
+    line, needs = _text(entry, "line", "a message"), tuple(word.lower() for word in _texts(entry, "needs"))
     if not needs:
-        raise ValueError(f"the message {entry['line']!r} needs no literal")
+        raise ValueError(f"the message {line!r} needs no literal: give `needs`")
     marks = {str(name): float(number) for name, number in entry.get("marks", {}).items()}
-    return Message(kind, needs, entry["line"], marks, tuple(entry.get("nan", ())), bool(entry.get("is_next", False)))
+    return Message(kind, needs, line, marks, _texts(entry, "nan"), bool(entry.get("is_next", False)))
+
+
+def _text(entry: Mapping[str, Any], key: str, owner: str) -> str:
+    if key not in entry:
+        raise ValueError(f"{owner} has no `{key}`")
+    if not isinstance(entry[key], str) or not entry[key]:
+        raise ValueError(f"{owner}: `{key}` is not a text")
+    return str(entry[key])
+
+
+def _texts(entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """A text, or a list of them."""
+    given = entry.get(key, ())
+    texts = (given,) if isinstance(given, str) else tuple(given)
+    if not all(isinstance(text, str) and text for text in texts):
+        raise ValueError(f"`{key}` is not a list of texts")
+    return texts
 
 
 @cache

@@ -28,6 +28,8 @@ NUMBER: Final = (
 NUMBER_COMMA: Final = rf"[-+]?(?:{_NOT_FINITE}|[0-9]+(?:,[0-9]+)?{_EXPONENT})"
 """A number with a decimal comma."""
 
+_WHOLE: Final = re.compile(rf"{NUMBER}|{NUMBER_COMMA}")
+
 _UNITS: Final = (
     r"ms|us|µs|ns|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|bytes?|[KMGTP]i?[Bb](?:/s)?|[kKmM]?it/s|s/it|"
     r"(?:tok(?:en)?s?|samples?|images?|imgs?|steps?|iters?|words?|frames?|examples?|ex|seq(?:uence)?s?)/s(?:ec(?:ond)?)?|"
@@ -40,6 +42,11 @@ ENDS: Final = rf"(?![\w%°])(?!\.\w)(?![:/-][0-9])(?!\s*(?:{_UNITS})(?![\w/]))"
 
 _OPENS: Final = r"(?:[\"']|\(=|tensor\(\[?|\[+|(?:np\.|numpy\.|jnp\.)?(?:float|int|bfloat)[0-9]+\()?"
 """What may stand between the separator and a number: a quote, or the shell of a tensor, an array scalar or a list."""
+
+
+def is_number(text: str) -> bool:
+    """Say whether a text is a number and nothing else, with a point or a comma."""
+    return _WHOLE.fullmatch(text) is not None
 
 
 def value_pattern(*, decimal_comma: bool = False) -> str:

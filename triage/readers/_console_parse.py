@@ -16,7 +16,7 @@ from triage.readers._console_fallback import read_bar, read_pairs
 from triage.readers._console_fields import Pair, pairs_of
 from triage.readers._console_grammar import Grammar, Grammars, pattern_of
 from triage.readers._console_names import is_evaluation, is_metric
-from triage.readers._console_numbers import NUMBER
+from triage.readers._console_numbers import NUMBER, is_number
 from triage.readers._console_readings import NOTHING, ROLES, Cell, Reading, in_order, stamp_of
 from triage.readers._console_tables import Table, header_of
 
@@ -167,7 +167,7 @@ def _group_cells(found: re.Match[str], rename: Mapping[str, str]) -> tuple[Cell,
     """The named groups of a pattern as cells; `key` names the column of `value`."""
     cells = []
     for name, value in found.groupdict().items():
-        if value is None or name in ("split", "key"):
+        if value is None or name in ("split", "key") or not is_number(value):
             continue
         start, end = found.span(name)
         if name in ("value", "average"):
