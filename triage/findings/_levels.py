@@ -17,6 +17,15 @@ KNOWN_COUNTS: Final = (10, 100, 1000, 32000, 32768, 50257, 50304, 50432, 100277,
 """Class counts of common image sets and vocabularies of common tokenizers (science 4.3)."""
 
 VOCABULARY_KEYS: Final = ("vocab_size", "padded_vocab_size", "num_classes", "num_labels", "n_classes")
+CLIP_KEYS: Final = (
+    "max_grad_norm",
+    "gradient_clip_val",
+    "clip_grad",
+    "grad_clip",
+    "clip_grad_norm",
+    "clip",
+    "clip_norm",
+)
 ACCUMULATION_KEYS: Final = (
     "gradient_accumulation_steps",
     "accumulate_grad_batches",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from triage.findings._levels import setting
-from triage.findings.gradient import CLIP_KEYS
+from triage.findings._levels import CLIP_KEYS, setting
 from triage.model import Notice
 from triage.signals import SignalTable
 from triage.signals.baseline import autocorrelation

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from triage.findings._contract import Context, FindingRule, Found
-from triage.findings._levels import setting
+from triage.findings._levels import CLIP_KEYS, setting
 from triage.findings._scale import is_grad_scaled
 from triage.model import Evidence
 
@@ -25,15 +25,6 @@ WARMUP_SHARE: Final = 0.2
 """The first fifth is left out: nearly every step is clipped there in health (science 5)."""
 LEAST_POINTS: Final = 100
 """Fewer points than this give no share [choice: the first fifth is left out as warm-up]."""
-CLIP_KEYS: Final = (
-    "max_grad_norm",
-    "gradient_clip_val",
-    "clip_grad",
-    "grad_clip",
-    "clip_grad_norm",
-    "clip",
-    "clip_norm",
-)
 
 
 def explosion(context: Context) -> Iterable[Found]:

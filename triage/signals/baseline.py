@@ -254,7 +254,7 @@ def autocorrelation(residual: Array) -> float:
     spread = MAD_TO_SD * float(np.median(np.abs(residual - np.median(residual))))
     if not spread > 0:
         return 0.0
-    centred = np.clip((residual - np.median(residual)) / spread, -4.0, 4.0)  # one outlier must not decide
+    centred = np.clip(residual - np.median(residual), -4 * spread, 4 * spread) / spread  # one outlier must not decide
     power = float((centred * centred).sum())
     return min(0.9, max(0.0, float((centred[1:] * centred[:-1]).sum()) / power)) if power > 0 else 0.0
 
