@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from triage.model import Notice
 from triage.readers._cells import number
@@ -89,7 +89,7 @@ class Columns:
 
 _Piece = tuple[Sequence[int], Sequence[Any]]
 
-Column = "pl.Series | list[Any]"
+Column: TypeAlias = "pl.Series | list[Any]"
 """Cells of one kind as a series; mixed ones as the Python values that they are."""
 
 Part = tuple[Sequence[int], Mapping[str, Any]]
@@ -162,7 +162,7 @@ def _whole_column(name: str, pieces: Sequence[_Piece], height: int, cuts: Cuts) 
     values = [value for _, values in pieces for value in values]
     column = column_of(name, values, cuts)
     if isinstance(column, pl.Series):
-        return pl.repeat(None, height, dtype=column.dtype, eager=True).alias(name).scatter(rows, column)
+        return pl.Series(name, [None], dtype=column.dtype).new_from_index(0, height).scatter(rows, column)
     cells: list[Any] = [None] * height
     for row, value in zip(rows, column, strict=True):
         cells[row] = value

@@ -99,7 +99,7 @@ class WandbFacts:
     def notices(self, path: str) -> tuple[Notice, ...]:
         """What a person should know about the end of the run in this file and about what was not read."""
         logged = [name for name, count in self.axes.items() if count]
-        rows = (
+        rows: tuple[tuple[bool, str, int, str | None, dict[str, Any]], ...] = (
             (self.exit_code is None, "run-not-finished", 1, path, {}),
             (bool(self.exit_code), "run-failed", 1, path, {"exit_code": self.exit_code}),
             (self.resumed, "run-resumed", 1, None, {"starting_step": self.starting_step}),

@@ -223,7 +223,9 @@ def _checked(data: bytes, buffer: Array, start: Array, length: Array) -> Array:
     crc32 = zlib.crc32
     ranges = zip((start + 6).tolist(), (start + HEAD + length).tolist(), strict=True)
     # Most pieces are short: copying one costs less than making a view of it.
-    return stored == np.fromiter((crc32(data[a:b]) for a, b in ranges), dtype=np.uint32, count=len(start))
+    crcs = np.fromiter((crc32(data[a:b]) for a, b in ranges), dtype=np.uint32, count=len(start))
+    found: np.ndarray[Any, Any] = stored == crcs
+    return found
 
 
 def _assemble(data: bytes, base: int, found: _Pieces, chain: _Chain, tally: LogTally, longest: int) -> Records:

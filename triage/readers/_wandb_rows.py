@@ -140,7 +140,7 @@ def _series(
     found: dict[str, Any] = {}
     for title, begin, stop in stretches:
         mine = order[begin:stop]
-        column = _numbers(texts[begin:stop].alias(title))
+        column: Any = _numbers(texts[begin:stop].alias(title))
         if column is None:
             column = [_value(cell, assembly.cuts) for cell in _cut(buffer, items.start[mine], items.end[mine])]
         rows = None if stop - begin == height else row_of[items.record[mine]]

@@ -228,7 +228,8 @@ def _is_typed(buffer: Array, at: Array, stop: Array) -> Array:
     is_varint = ((tag == 0x18) | (tag == 0x20) | (tag == 0x28)) & closed & (after == stop)
     is_double = (tag == _TYPED_DOUBLE) & (at + 9 == stop)
     is_text = ((tag == 0x3A) | (tag == 0x42)) & (length < CONTINUES) & (at + 2 + length == stop)
-    return is_varint | is_double | is_text
+    out: np.ndarray[Any, Any] = is_varint | is_double | is_text
+    return out
 
 
 def _identify(buffer: Array, start: Array, end: Array, keys: Keys) -> Array:
