@@ -58,9 +58,11 @@ class Options:
         join: several paths are one run.
         checkpoints: folder that holds the saved states; their steps are read from the names.
         checkpoint_every: steps between saved states, where no folder or log line names them.
+        grammars: file of line grammars of the user's own for console text (docs/grammars.md).
         batches: second file with columns per batch (lengths, tokens, sources), joined by step.
         lang: en | zh.
-        checklist: full | short | none.
+        checklist: how much of a checklist the terminal prints: full | short (what the log answers, the first experiment
+            and what must wait) | none. JSON always holds all of it.
         limits: what a reader takes.
     """
 
@@ -79,8 +81,9 @@ class Options:
     checkpoints: str | None = None
     checkpoint_every: int | None = None
     batches: str | None = None
+    grammars: str | None = None
     lang: str = "en"
-    checklist: str = "full"
+    checklist: str = "short"
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

@@ -140,6 +140,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "checkpoints": _TEXT,
     "checkpoint-every": _NUMBER,
     "batches": _TEXT,
+    "grammars": _TEXT,
     "lang": _one_of(LANGUAGES),
     "checklist": _one_of(CHECKLIST),
     "format": _TEXT,

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.helpers.json_sources import blocks_of, source_of
 from triage.errors import UnreadableError
-from triage.readers import hf_console, hf_state, json_document, jsonl
+from triage.readers import hf_state, json_document, jsonl
 from triage.readers._contract import Reader
 
-READERS = [module.READER for module in (jsonl, json_document, hf_state, hf_console)]
+READERS = [module.READER for module in (jsonl, json_document, hf_state)]
 
 PIECES = st.sampled_from(
     [

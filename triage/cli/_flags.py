@@ -70,8 +70,16 @@ Batches = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Second file with columns per batch (lengths, tokens), joined by step."),
 ]
+Grammars = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Line grammars of your own for console text (docs/grammars.md).")
+]
 Checklist = Annotated[
-    str | None, typer.Option(metavar="full|short|none", help="How much of the checklist is printed. Default: full.")
+    str | None,
+    typer.Option(
+        metavar="full|short|none",
+        help="How much of the checklist the terminal shows. short: what this log answers, the first experiment, and "
+        "what must wait; full: all of it. JSON always holds all. Default: short.",
+    ),
 ]
 Worst = Annotated[bool | None, typer.Option("--worst", help="Worst incident first instead of the order of the log.")]
 Format = Annotated[str | None, typer.Option("--format", "-f", metavar="terminal|json", help="Form of the result.")]

@@ -20,6 +20,7 @@ def analyze(
     sensitivity: flag.Sensitivity = None,
     max_incidents: flag.MaxIncidents = None,
     join: flag.Join = None,
+    grammars: flag.Grammars = None,
     checkpoints: flag.Checkpoints = None,
     checkpoint_every: flag.CheckpointEvery = None,
     batches: flag.Batches = None,

@@ -48,6 +48,7 @@ def convert(
     paths: flag.Paths = None,
     map: flag.Map = None,  # noqa: A002 - the name of the flag
     join: flag.Join = None,
+    grammars: flag.Grammars = None,
     format: TableFormat = None,  # noqa: A002 - the name of the flag
     lang: flag.Lang = None,
     quiet: flag.Quiet = None,

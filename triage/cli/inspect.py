@@ -30,6 +30,7 @@ def inspect(
     segment: flag.Segment = None,
     sensitivity: flag.Sensitivity = None,
     join: flag.Join = None,
+    grammars: flag.Grammars = None,
     format: flag.Format = None,  # noqa: A002 - the name of the flag
     output: flag.Output = None,
     lang: flag.Lang = None,

@@ -21,6 +21,7 @@ def spikes(
     sensitivity: flag.Sensitivity = None,
     max_incidents: flag.MaxIncidents = None,
     join: flag.Join = None,
+    grammars: flag.Grammars = None,
     format: flag.Format = None,  # noqa: A002 - the name of the flag
     output: flag.Output = None,
     lang: flag.Lang = None,

@@ -9,7 +9,8 @@ from typing import BinaryIO, Final
 from triage.errors import TriageError, UnreadableError, UsageError
 from triage.model import Notice, ReadError, RunTable
 from triage.options import Options
-from triage.readers import console, csv, hf_console, hf_state, json_document, jsonl, mlflow, parquet, tensorboard, wandb
+from triage.readers import console, csv, hf_state, json_document, jsonl, mlflow, parquet, tensorboard, wandb
+from triage.readers._console_grammar import user_grammars
 from triage.readers._contract import Reader, Source, Wanted, everything
 from triage.readers._discover import Candidate, discover
 from triage.readers._gather import Part, collect
@@ -28,7 +29,6 @@ READERS: Final[tuple[Reader, ...]] = (
     json_document.READER,
     csv.READER,
     console.READER,
-    hf_console.READER,
 )
 """In sniff order: sure signatures first, free text last. A new reader is one file and one line here."""
 
@@ -48,9 +48,19 @@ class ReadResult:
     picked: tuple[str, ...]
 
 
-def sniff(source: Source) -> Reader | None:
+def sniff(source: Source, readers: Sequence[Reader] = READERS) -> Reader | None:
     """The reader whose format a source is; None where nobody knows it."""
-    return next((reader for reader in READERS if reader.sniff(source)), None)
+    return next((reader for reader in readers if reader.sniff(source)), None)
+
+
+def readers_for(options: Options) -> tuple[Reader, ...]:
+    """The readers, the console's with the user's own grammars in front; raises UsageError for a file of no use."""
+    if options.grammars is None:
+        return READERS
+    from pathlib import Path
+
+    own = console.reader_with(user_grammars(Path(options.grammars)))
+    return tuple(own if reader is console.READER else reader for reader in READERS)
 
 
 def read_runs(
@@ -71,13 +81,14 @@ def read_runs(
     Raises:
         UsageError: `--map` does not fit any of the logs.
     """
-    found = discover(paths, options, stdin, sniff)
+    readers = readers_for(options)
+    found = discover(paths, options, stdin, lambda source: sniff(source, readers))
     candidates = [_joined(found.candidates)] if options.join and len(found.candidates) > 1 else found.candidates
     records: list[Record] = []
     faults = [Fault(error, folder) for folder, error in found.faults]
     for candidate in candidates:
         try:
-            records += (Record(table, candidate.folder) for table in _read(candidate, options, wanted))
+            records += (Record(table, candidate.folder) for table in _read(candidate, options, wanted, readers))
         except (UnreadableError, UsageError) as fault:
             reader = candidate.parts[0].reader
             faults.append(Fault(fault, candidate.folder, reader.name if reader else ""))
@@ -99,14 +110,14 @@ def _joined(candidates: Iterable[Candidate]) -> Candidate:
     return Candidate(members[0].name, parts, "", notices)
 
 
-def _read(candidate: Candidate, options: Options, wanted: Wanted) -> list[RunTable]:
+def _read(candidate: Candidate, options: Options, wanted: Wanted, readers: Sequence[Reader]) -> list[RunTable]:
     """Read the parts of a candidate; several tables where a source holds several runs."""
     runs: dict[str | None, list[Part]] = {}
     shown: list[str] = []
     name = ""
     for file in candidate.parts:
         source = file.open()
-        reader = file.reader or sniff(source)
+        reader = file.reader or sniff(source, readers)
         if reader is None:
             raise _unknown(source)
         name = name or reader.name
