@@ -35,6 +35,7 @@ from triage.model import (
 from triage.options import Options
 from triage.readers import read_runs
 from triage.readers.context import single, with_batches, with_checkpoints
+from triage.report._order import worst_first
 from triage.resolve import branch_of, resolve
 from triage.signals import SignalTable, build
 from triage.signals.thin import thin
@@ -42,6 +43,9 @@ from triage.signals.timeline import first_mover, timeline
 
 WITNESSES: Final = frozenset({"loss_scale", "is_skipped", "grad_norm"})
 """Signals that can be judged without a loss (definitions 9)."""
+EXPLAINED: Final = 100
+"""Incidents, worst first, and findings that get causes, a checklist and a plan, where `--max-incidents` is not higher:
+as many as are listed. Each takes a look at the whole log, so that a log of ten thousand would take hours."""
 NEIGHBOURS: Final = 4
 """Rows before and after a step that `inspect --at` shows beside it."""
 
@@ -128,16 +132,21 @@ def judge(table: RunTable, options: Options) -> RunReport:
     events = detect(signals, options)
     diagnoses = classify(signals, events)
     findings = find(signals, events, diagnoses)
-    around = [facts(table, d) for d in diagnoses]
-    diagnoses = tuple(_explained(signals, d, f, findings, options) for d, f in zip(diagnoses, around, strict=True))
-    findings = tuple(_answered(signals, finding, findings, options, is_context=bool(diagnoses)) for finding in findings)
+    worst = sorted(number - 1 for number, _ in worst_first(diagnoses)[: max(EXPLAINED, options.max_incidents)])
+    around = [facts(table, diagnoses[n]) for n in worst]
+    explained = {n: _explained(signals, diagnoses[n], f, findings, options) for n, f in zip(worst, around, strict=True)}
+    diagnoses = tuple(explained.get(n, d) for n, d in enumerate(diagnoses))
+    findings = tuple(
+        _answered(signals, finding, findings, options, is_context=bool(diagnoses)) if n < EXPLAINED else finding
+        for n, finding in enumerate(findings)
+    )
     return RunReport(
         run_id=table.run_id,
         verdict=verdict_of(signals, diagnoses, findings),
         source=table.source,
         diagnoses=diagnoses,
         findings=findings,
-        questions=questions(diagnoses, around),
+        questions=questions([explained[n] for n in worst], around),
         missing_metrics=missing_metrics(signals, options.lang),
         series=thin(signals, diagnoses),
         not_judged=not_judged(signals),
