@@ -12,7 +12,15 @@ from triage.errors import ExitCode, OutputError, TriageError, UsageError
 
 def run() -> NoReturn:
     """Run the command line with the arguments of the process and leave with its exit code."""
+    _open_closed()
     sys.exit(main(sys.argv[1:]))
+
+
+def _open_closed() -> None:
+    """Give a process that was started with closed streams empty ones: the exit code is worth having without them."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - open to the end
 
 
 def main(argv: Sequence[str]) -> int:

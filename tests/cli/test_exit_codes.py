@@ -161,3 +161,39 @@ def test_a_full_disk_is_5():
     assert found.returncode == 5
     assert b"No space left" in found.stderr
     assert b"Traceback" not in found.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes file descriptors")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_closed_streams_do_not_change_the_verdict(tmp_path, closed):
+    log = tmp_path / "log.jsonl"
+    for tail, code in (("2.0", 0), ("NaN", 1)):
+        lines = [f'{{"step": {s}, "loss": {2.0 if s < 50 else tail}}}' for s in range(60)]
+        log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        command = f'"{sys.executable}" -m triage analyze "{log}" {closed}'
+        assert subprocess.run(["sh", "-c", command], env=scrubbed(), check=False, timeout=60).returncode == code
+
+
+def test_an_empty_path_is_no_search(cli):
+    found = cli("analyze", "")
+    assert found.code == 2
+    assert "PATH is empty" in found.err
+
+
+@pytest.mark.parametrize("command", ["analyze", "spikes"])
+def test_a_reader_that_goes_away_leaves_the_gate(tmp_path, command):
+    log = tmp_path / "log.jsonl"
+    lines = [f'{{"step": {s}, "loss": {2.0 if s < 50 else "NaN"}}}' for s in range(60)]
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    reading, writing = os.pipe()
+    os.close(reading)
+    found = subprocess.run(
+        [sys.executable, "-m", "triage", command, str(log)],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        env=scrubbed(),
+        check=False,
+        timeout=60,
+    )
+    os.close(writing)
+    assert (found.returncode, found.stderr) == (1, b"")

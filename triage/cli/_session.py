@@ -97,9 +97,11 @@ def inputs(paths: Sequence[str] | None, settings: Settings) -> tuple[list[str], 
 
     Raises:
         UnreadableError: standard input was chosen because it is a pipe, and nothing comes.
-        UsageError: `-` where standard input is a terminal.
+        UsageError: `-` where standard input is a terminal; a PATH without a character.
     """
     stdin = getattr(sys.stdin, "buffer", None)
+    if paths and "" in paths:
+        raise UsageError("a PATH is empty", hint="is the variable that should hold it set?")
     if paths:
         if "-" in paths and (stdin is None or sys.stdin.isatty()):
             raise UsageError("standard input is a terminal", hint="pipe a log into triage, or give a PATH")
