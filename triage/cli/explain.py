@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -56,27 +55,9 @@ def decision_rows() -> list[tuple[str, str, str]]:
 
 def shelf() -> Shelf:
     """The checklists and lists: titles, and steps with nothing known about a log."""
-    from triage.checklists import BRANCHES, LISTS, load_branch
-    from triage.report.terminal import Shelf
-
-    def title(one: str, lang: str) -> str:
-        return str(getattr(load_branch(one).title, lang))
-
-    return Shelf((*BRANCHES, *LISTS), title, bare_steps)
-
-
-def bare_steps(one: str, lang: str) -> list[tuple[str, str]]:
-    """Kind and text of each step: a question of the log as it is asked, anything else as it stands in a report."""
-    from triage.checklists import load_branch, load_placeholders
+    from triage.checklists import BRANCHES, LISTS
     from triage.model import Facts
-    from triage.resolve import resolve
+    from triage.report.terminal import Shelf
+    from triage.resolve import resolve, title
 
-    words = {f"{{{name}}}": getattr(found.unknown, lang) for name, found in load_placeholders().items()}
-    bare = {step.id: step.text for step in resolve(one, Facts(), lang).steps}
-    steps: list[tuple[str, str]] = []
-    for step in load_branch(one).steps:
-        text = bare[step.id]
-        if step.kind == "log":
-            text = re.sub(r"\{\w+\}", lambda found: words.get(found[0], found[0]), getattr(step.text, lang))
-        steps.append((step.kind, text))
-    return steps
+    return Shelf(BRANCHES, LISTS, title, lambda one, lang: resolve(one, Facts(), lang).steps)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from triage.errors import UsageError
+from triage.model import ChecklistStep
+from triage.report._guide import branch_lines, list_lines
 from triage.report._lines import BLANK, Line, Span, indent, line, pairs, table, width_of, wrap
 from triage.report._say import Say
 from triage.texts import has, ids, template
@@ -55,14 +57,16 @@ class Shelf:
     """The checklists, which live in another room.
 
     Attributes:
-        ids: every checklist and list.
+        branches: ids of the checklists, each for a class or a finding.
+        lists: ids of the other lists.
         title: id, language → its title.
-        steps: id, language → kind and text of each step, with nothing known about a log.
+        steps: id, language → its steps, with nothing known about a log.
     """
 
-    ids: tuple[str, ...]
+    branches: tuple[str, ...]
+    lists: tuple[str, ...]
     title: Callable[[str, str], str]
-    steps: Callable[[str, str], Sequence[tuple[str, str]]]
+    steps: Callable[[str, str], Sequence[ChecklistStep]]
 
 
 def explained_lines(say: Say, id: str | None, decisions: Decisions, shelf: Shelf, width: int) -> list[Line]:  # noqa: A002
@@ -93,17 +97,22 @@ def explained_lines(say: Say, id: str | None, decisions: Decisions, shelf: Shelf
     lines = []
     for name in found:
         lines += [BLANK] if lines else []
-        lines += _branch(say, wanted, shelf, width) if name == "checklists" else _one(say, name, wanted, width)
+        lines += _checklist(say, wanted, shelf, width) if name == "checklists" else _one(say, name, wanted, width)
     return lines
 
 
 def _ids(shelf: Shelf, name: str) -> tuple[str, ...]:
-    return shelf.ids if name == "checklists" else ids(name)
+    return (*shelf.branches, *shelf.lists) if name == "checklists" else ids(name)
 
 
 def _list(say: Say, name: str, decisions: Decisions, shelf: Shelf, width: int) -> list[Line]:
     if name == "checklists":
-        return pairs([(one, line(shelf.title(one, say.lang))) for one in shelf.ids], width)
+        lines: list[Line] = []
+        for heading, found in (("branches", shelf.branches), ("lists", shelf.lists)):
+            lines += [BLANK] if lines else []
+            lines += wrap(line(say("headings", f"explain-{heading}"), style="strong"), width)
+            lines += indent(pairs([(one, line(shelf.title(one, say.lang))) for one in found], width - 2), 2)
+        return lines
     rows = [(one, line(_meaning(say, name, one))) for one in ids(name)]
     lines = pairs(rows, width)
     if name == "classes" and decisions:
@@ -158,11 +167,11 @@ def _one(say: Say, name: str, one: str, width: int) -> list[Line]:
     return lines
 
 
-def _branch(say: Say, one: str, shelf: Shelf, width: int) -> list[Line]:
+def _checklist(say: Say, one: str, shelf: Shelf, width: int) -> list[Line]:
     """A checklist or list with its steps."""
-    head: Line = ((one, "strong"), (f" · {say('headings', 'explain-checklist')}", "dim"))
-    lines = [head, *wrap(line(shelf.title(one, say.lang)), width), BLANK]
-    for kind, text in shelf.steps(one, say.lang):
-        spans: Line = (("· ", "dim"), (say("headings", f"kind-{kind}"), "dim"), (text, "plain"))
-        lines += wrap(spans, width, hanging=2)
-    return lines
+    is_branch = one in shelf.branches
+    kind = say("headings", "explain-checklist" if is_branch else "explain-list")
+    head: Line = ((one, "strong"), (f" · {kind} · ", "dim"), (shelf.title(one, say.lang), "plain"))
+    steps = shelf.steps(one, say.lang)
+    body = branch_lines(say, steps, width) if is_branch else list_lines(say, steps, width)
+    return [*wrap(head, width), BLANK, *body]

@@ -31,9 +31,7 @@ MARGIN: Final = 3
 """Blanks before everything that belongs to an incident."""
 
 
-def incident_lines(
-    say: Say, n: int, found: Diagnosis, run: RunReport, width: int, *, extent: str = "full"
-) -> list[Line]:
+def incident_lines(say: Say, n: int, found: Diagnosis, run: RunReport, width: int, *, extent: str) -> list[Line]:
     """Everything about one incident.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from triage.report._width import cells, chop, may_break, pad, pieces
+from triage.report._width import GLUE, JOINER, cells, chop, may_break, pad, pieces
 
 Style = Literal["plain", "strong", "dim", "good", "bad", "warn", "accent"]
 
@@ -17,9 +17,6 @@ Line = tuple[Span, ...]
 
 BLANK: Final[Line] = ()
 """An empty line."""
-
-GLUE: Final = "\u00a0"
-"""A blank at which no line is broken; it is an ordinary blank in the output."""
 
 PROSE_WIDTH: Final = 112
 """Longest line of prose in cells; wider ones are hard to follow, however wide the terminal is."""
@@ -32,12 +29,23 @@ def line(*parts: str | Span, style: Style = "plain") -> Line:
 
 def plain(found: Line) -> str:
     """The text of a line without styles."""
-    return "".join(text for text, _ in found).replace(GLUE, " ")
+    return shown("".join(text for text, _ in found))
 
 
-def width_of(found: Line) -> int:
+def shown(text: str) -> str:
+    """A text as it is put out: what only steers where lines break is gone."""
+    return text.replace(GLUE, " ").replace(JOINER, "")
+
+
+def kept(text: str) -> str:
+    """A text that stays on one line where it can: its blanks glued, its wide characters joined."""
+    glued = text.replace(" ", GLUE)
+    return "".join(JOINER + char if n and may_break(glued[n - 1], char) else char for n, char in enumerate(glued))
+
+
+def width_of(found: Sequence[Span]) -> int:
     """The cells that a line takes."""
-    return sum(cells(text) for text, _ in found)
+    return sum(cells(shown(text)) for text, _ in found)
 
 
 def indent(lines: Iterable[Line], by: int) -> list[Line]:
@@ -56,9 +64,9 @@ def wrap(found: Line, width: int, *, hanging: int = 0) -> list[Line]:
     width = max(width, hanging + 8)
     lines: list[list[Span]] = [[]]
     used = start = 0
-    for unit in _units(found):
+    for unit in _fitting(_units(found), width - hanging):
         is_blank = unit[0][0].isspace() and unit[0][0] != GLUE
-        size = sum(cells(text) for text, _ in unit)
+        size = width_of(unit)
         if is_blank and ((used == start and len(lines) > 1) or used + size > width):
             continue
         if not is_blank and used + size > width and used > start:
@@ -76,7 +84,17 @@ def wrap(found: Line, width: int, *, hanging: int = 0) -> list[Line]:
     return [joined(spans) for spans in lines]
 
 
-def _units(found: Line) -> list[list[Span]]:
+def _fitting(units: Sequence[list[Span]], room: int) -> list[list[Span]]:
+    """Units that are wider than a line are taken apart where they were glued."""
+    fitting: list[list[Span]] = []
+    for unit in units:
+        is_glued = any(GLUE in text or JOINER in text for text, _ in unit)
+        loose = tuple((shown(text), style) for text, style in unit)
+        fitting += _units(loose) if is_glued and width_of(loose) > room else [unit]
+    return fitting
+
+
+def _units(found: Sequence[Span]) -> list[list[Span]]:
     """Pieces that stay on one line together: a break is not allowed where one style ends in the middle of a word."""
     units: list[list[Span]] = []
     last = " "

@@ -5,7 +5,7 @@ Separate from the incidents because every command shows some of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from triage.model import Finding, MissingMetric, Notice, NotJudged, ReadError, Report, RunReport
@@ -14,7 +14,7 @@ from triage.report._lines import Line, Span, Style, indent, line, listed, wrap
 from triage.report._numbers import number
 from triage.report._order import worst_first
 from triage.report._say import Say, counted, evidence_lines, values
-from triage.report._width import clean
+from triage.report._width import clean, pad
 from triage.texts import entries, has, placeholders_of
 
 VERDICT_STYLES: Final[Mapping[str, Style]] = {
@@ -23,15 +23,27 @@ VERDICT_STYLES: Final[Mapping[str, Style]] = {
     "undetermined": "warn",
     "unresolved": "bad",
 }
-DECIDES_SHOWN: Final = 3
+DECIDES_SHOWN: Final = 2
 """Causes that a missing metric would decide and that are named; the rest is counted."""
+
+MISSING_SHOWN: Final = 5
+"""Missing metrics that `analyze` names, most telling first; `inspect` names all."""
 
 _SEVERITIES: Final[Mapping[str, Span]] = {"error": ("✗", "bad"), "warning": ("!", "warn"), "info": ("·", "dim")}
 
 
-def verdict_lines(say: Say, run: RunReport, width: int, *, is_named: bool) -> list[Line]:
-    """The verdict in one line; with the name of the run where there are several."""
-    spans: list[Span] = [(say("verdicts", f"{run.verdict}.word"), VERDICT_STYLES[run.verdict]), ("  ", "plain")]
+def verdict_lines(say: Say, run: RunReport, width: int, *, is_named: bool, word_width: int = 0) -> list[Line]:
+    """The verdict in one line; with the name of the run where there are several.
+
+    Args:
+        say: the words.
+        run: the run.
+        width: cells per line.
+        is_named: the name of the run stands before its verdict.
+        word_width: cells of the word in front, so that several runs align.
+    """
+    word = pad(say("verdicts", f"{run.verdict}.word"), word_width)
+    spans: list[Span] = [(word, VERDICT_STYLES[run.verdict]), ("  ", "plain")]
     if is_named:
         spans += [(clean(run.run_id), "strong"), (say("headings", "colon"), "plain")]
     spans.append((_verdict(say, run), "plain"))
@@ -67,10 +79,21 @@ def error_lines(errors: Sequence[ReadError], width: int) -> list[Line]:
     return lines
 
 
-def finding_lines(say: Say, findings: Sequence[Finding], width: int, *, extent: str) -> list[Line]:
-    """Each finding with its numbers and its advice; errors first. `extent` is that of `advice_lines`."""
+def finding_lines(
+    say: Say, findings: Sequence[Finding], width: int, *, extent: str, told: Collection[str] = ()
+) -> list[Line]:
+    """Each finding with its numbers and its advice; errors first.
+
+    Args:
+        say: the words.
+        findings: of one run.
+        width: cells per line.
+        extent: that of `advice_lines`; context (severity info) shows its checklist in full only.
+        told: ids of checklists that stand further up.
+    """
     order = list(_SEVERITIES)
     lines: list[Line] = []
+    known = set(told)
     for found in sorted(findings, key=lambda one: order.index(one.severity)):
         spans: list[Span] = [
             (say("headings", f"severity-{found.severity}") + " ", _SEVERITIES[found.severity][1]),
@@ -82,7 +105,11 @@ def finding_lines(say: Say, findings: Sequence[Finding], width: int, *, extent: 
             spans.append((" · " + say("findings", f"{found.id}.means"), "plain"))
         lines += listed(_SEVERITIES[found.severity], tuple(spans), width)
         lines += indent(evidence_lines(say, found.evidence, width - 4), 4)
-        lines += indent(advice_lines(say, found.causes, found.checklist, None, width - 4, extent=extent), 4)
+        branch = None if found.checklist is None else found.checklist.id
+        own = "none" if extent == "short" and found.severity == "info" else extent
+        own = "told" if own != "none" and branch in known else own
+        lines += indent(advice_lines(say, found.causes, found.checklist, None, width - 4, extent=own), 4)
+        known |= {branch} if branch is not None and own != "none" else set()
     return lines
 
 
@@ -96,16 +123,30 @@ def not_judged_lines(say: Say, missed: Sequence[NotJudged], width: int) -> list[
     return lines
 
 
-def missing_lines(say: Say, missing: Sequence[MissingMetric], width: int) -> list[Line]:
-    """Each column that would have helped: what it decides and how to log it."""
+def missing_lines(
+    say: Say, missing: Sequence[MissingMetric], width: int, *, most: int | None = None, told: Collection[str] = ()
+) -> list[Line]:
+    """Each column that would have helped: what it decides, and under it how to log it.
+
+    Args:
+        say: the words.
+        missing: most telling first.
+        width: cells per line.
+        most: how many are named; the rest is counted. None = all.
+        told: columns whose setting stands further up.
+    """
     lines: list[Line] = []
-    for found in missing:
+    for found in missing[:most]:
         comma = say("headings", "comma")
         decides = comma.join(_decided(say, name) for name in found.would_decide[:DECIDES_SHOWN]) or None
         more = len(found.would_decide) - DECIDES_SHOWN
-        how = clean(found.how) if found.how else None
-        text = say("headings", "missing-text", decides=decides, more=more if more > 0 else None, how=how)
+        text = say("headings", "missing-text", decides=decides, more=more if more > 0 else None)
         lines += listed(("+", "accent"), ((clean(found.column), "strong"), (text, "plain")), width)
+        is_told = found.column in told or not found.how
+        lines += [] if is_told else indent(wrap(line(clean(found.how), style="dim"), width - 2), 2)
+    left_out = 0 if most is None else len(missing) - most
+    if left_out > 0:
+        lines.append(line(say("headings", "missing-more", n=left_out), style="dim"))
     return lines
 
 
@@ -171,7 +212,9 @@ def _verdict(say: Say, run: RunReport) -> str:
     if run.verdict == "recovered":
         return say("verdicts", "recovered.others", incidents=counted(say, "n-incidents", len(run.diagnoses)))
     if run.verdict == "healthy":
-        return say("verdicts", "healthy.text", rows=counted(say, "n-rows", run.source.rows))
+        warned = say("headings", "comma").join(found.id for found in run.findings if found.severity == "warning")
+        rows = counted(say, "n-rows", run.source.rows)
+        return say("verdicts", "healthy.warned" if warned else "healthy.text", rows=rows, findings=warned)
     if run.findings:
         return say("verdicts", "undetermined.findings", findings=", ".join(found.id for found in run.findings))
     return say("verdicts", "undetermined.text")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from triage.model import ColumnInfo, SourceInfo
-from triage.report._lines import GLUE, Line, Span
+from triage.report._lines import Line, Span, kept
 from triage.report._numbers import moment, number, size
 from triage.report._say import Say, counted
 from triage.report._width import clean, clip_middle
@@ -48,7 +48,7 @@ def column_line(say: Say, name: str, column: ColumnInfo, rows: int) -> Line:
         spans.append((f" ← {clean(column.source)}", "plain"))
     if parts:
         spans.append((" (" + say("headings", "comma").join(parts) + ")", "bad" if column.nonfinite else "dim"))
-    return tuple((text.replace(" ", GLUE), style) for text, style in spans)
+    return tuple((kept(text), style) for text, style in spans)
 
 
 def understood(source: SourceInfo) -> tuple[list[str], list[str]]:

@@ -6,16 +6,18 @@ Separate because each command's view is a file: this one, `_spikes.py`, `_inspec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from triage.model import Diagnosis, Question, Report, RunReport
+from triage.model import VERDICTS, Diagnosis, Question, Report, RunReport
 from triage.options import Options
-from triage.report._advice import ANSWERS
+from triage.report._checklist import ANSWERS, settings_told
+from triage.report._in_short import in_short_lines
 from triage.report._incident import RIGHT, SPARE, incident_lines, short_head, short_line
 from triage.report._lines import BLANK, Line, Span, indent, line, pairs, table, wrap
 from triage.report._numbers import number
 from triage.report._order import SHOWN_FULLY, worst_first
 from triage.report._run import (
+    MISSING_SHOWN,
     error_lines,
     finding_lines,
     missing_lines,
@@ -26,9 +28,16 @@ from triage.report._run import (
 )
 from triage.report._say import Say, counted
 from triage.report._source import columns_line, source_rows
+from triage.report._width import cells
 
-LISTED: int = Options().max_incidents
+LISTED: Final = Options().max_incidents
 """Incidents that get a line of their own; the rest is counted."""
+
+EXTENT: Final = Options().checklist
+"""How much of a checklist is printed where the report does not say."""
+
+RUNS_LISTED: Final = 12
+"""Runs that get a line of their own above all of them; the rest is counted, so that the worst one is on the screen."""
 
 
 def report_lines(say: Say, report: Report, width: int) -> list[Line]:
@@ -36,7 +45,11 @@ def report_lines(say: Say, report: Report, width: int) -> list[Line]:
     lines: list[Line] = []
     is_many = len(report.runs) + len(report.errors) > 1
     if is_many:
-        lines += [*overall_lines(say, report, width), BLANK]
+        lines += [*overall_lines(say, report, width), *indent(_runs(say, report, width - 2), 2), BLANK]
+        worst = max(report.runs, key=lambda run: VERDICTS.index(run.verdict), default=None)
+        if worst is not None and worst is not report.runs[0]:
+            short = in_short_lines(say, worst, width, is_named=True)
+            lines += [*short, BLANK] if short else []
     for run in report.runs:
         lines += [*_run(say, run, report.options, width, is_named=is_many), BLANK]
     lines += error_lines(report.errors, width)
@@ -45,17 +58,36 @@ def report_lines(say: Say, report: Report, width: int) -> list[Line]:
     return lines
 
 
+def _runs(say: Say, report: Report, width: int) -> list[Line]:
+    """One line per run, worst first; none for one run beside what could not be read."""
+    if len(report.runs) < 2:
+        return []
+    ranked = sorted(report.runs, key=lambda run: VERDICTS.index(run.verdict), reverse=True)
+    widest = max(cells(say("verdicts", f"{run.verdict}.word")) for run in ranked[:RUNS_LISTED])
+    lines: list[Line] = []
+    for run in ranked[:RUNS_LISTED]:
+        lines += verdict_lines(say, run, width, is_named=True, word_width=widest)
+    if len(ranked) > RUNS_LISTED:
+        lines.append(line(say("headings", "runs-left-out", n=len(ranked) - RUNS_LISTED), style="dim"))
+    return lines
+
+
 def _run(say: Say, run: RunReport, options: Mapping[str, Any], width: int, *, is_named: bool) -> list[Line]:
     rows = source_rows(say, run.source, options, width)
     rows.append((say("headings", "columns"), columns_line(say, run.source)))
-    lines = [*verdict_lines(say, run, width, is_named=is_named), BLANK, *pairs(rows, width)]
+    short = in_short_lines(say, run, width)
+    lines = [*verdict_lines(say, run, width, is_named=is_named), BLANK, *short, *([BLANK] if short else [])]
+    lines += pairs(rows, width)
     if run.diagnoses:
         lines += [BLANK, *_incidents(say, run, options, width)]
+    extent = str(options.get("checklist", EXTENT))
+    told = {found.checklist.id for found in run.diagnoses if found.checklist is not None}
+    columns = settings_told(run) if extent == "full" else ()
     sections = (
-        ("findings", finding_lines(say, run.findings, width - 2, extent=str(options.get("checklist", "full")))),
+        ("findings", finding_lines(say, run.findings, width - 2, extent=extent, told=told)),
         ("questions", _questions(say, run.questions, width - 2)),
         ("not-judged", not_judged_lines(say, run.not_judged, width - 2)),
-        ("missing", missing_lines(say, run.missing_metrics, width - 2)),
+        ("missing", missing_lines(say, run.missing_metrics, width - 2, most=MISSING_SHOWN, told=columns)),
         ("notices", notice_lines(say, run.notices, width - 2)),
     )
     for heading, body in sections:
@@ -71,7 +103,7 @@ def _incidents(say: Say, run: RunReport, options: Mapping[str, Any], width: int)
     lines: list[Line] = []
     if len(ranked) > 1:
         lines += [*_roll_up(say, run, width), BLANK]
-    extent = str(options.get("checklist", "full"))
+    extent = str(options.get("checklist", EXTENT))
     told: set[str] = set()
     for n, found in ranked[:fully]:
         is_told = extent != "none" and found.checklist is not None and found.checklist.id in told

@@ -12,6 +12,12 @@ from typing import Final
 REPLACEMENT: Final = "\ufffd"
 """Stands for a character that could steer the terminal or be hidden in it; visible, so that names stay different."""
 
+GLUE: Final = "\u00a0"
+"""A blank at which no line is broken; it is an ordinary blank in the output."""
+
+JOINER: Final = "\u2060"
+"""Between two characters where a line could break and must not; it is left out of the output."""
+
 _STEERING: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
@@ -84,6 +90,8 @@ def pieces(text: str) -> list[str]:
 
 def may_break(before: str, after: str) -> bool:
     """Whether a line may break between two neighbouring characters."""
+    if {before, after} & {GLUE, JOINER}:
+        return False
     if before == " " or after == " ":
         return True
     return (cells(before) > 1 or cells(after) > 1) and after not in _CLOSING and before not in _OPENING

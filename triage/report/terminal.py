@@ -13,7 +13,7 @@ from triage.model import Report, StepView
 from triage.report._contract import Look, Renderer
 from triage.report._explain import Decisions, Shelf, explained_lines
 from triage.report._inspect import inspect_lines
-from triage.report._lines import GLUE, Line, Style, plain
+from triage.report._lines import Line, Style, plain, shown
 from triage.report._say import Say
 from triage.report._settings import Rows, settings_lines
 from triage.report._spikes import spikes_lines
@@ -79,8 +79,8 @@ def text_of(lines: Sequence[Line], look: Look) -> str:
     console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", width=look.width, _environ={})
     with console.capture() as capture:
         for found in lines:
-            shown = Text.assemble(*((text.replace(GLUE, " "), _COLOURS[style]) for text, style in found))
-            console.print(shown, soft_wrap=True, highlight=False)
+            styled = Text.assemble(*((shown(text), _COLOURS[style]) for text, style in found))
+            console.print(styled, soft_wrap=True, highlight=False)
     return capture.get()
 
 

@@ -31,6 +31,7 @@ KINDS: Final = (
     "exit-codes",
     "findings",
     "headings",
+    "in-short",
     "messages",
     "notices",
     "restart",
