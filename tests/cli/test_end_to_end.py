@@ -10,6 +10,7 @@ import pytest
 
 import triage.report as room
 from tests.helpers.run_cli import run_process
+from triage.checklists import load_statistics
 from triage.report._width import cells
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
@@ -18,13 +19,14 @@ SCHEMA = json.loads((Path(room.__file__).parent / "schema-1.json").read_text(enc
 CODES = {"non-recovering.jsonl": 1, "first-step-nan.jsonl": 1}
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("name", LOGS)
 @pytest.mark.parametrize("command", ["analyze", "spikes", "inspect"])
-def test_json_fits_the_schema_and_renders_to_the_direct_output(cli, monkeypatch, tmp_path, name, command):
+def test_json_fits_the_schema_and_renders_to_the_direct_output(cli, monkeypatch, tmp_path, name, command, lang):
     monkeypatch.chdir(SAMPLES)
-    direct = cli(command, name)
+    direct = cli(command, name, "--lang", lang)
     assert direct.code == (CODES.get(name, 0) if command != "inspect" else 0)
-    as_json = cli(command, name, "--format", "json")
+    as_json = cli(command, name, "--lang", lang, "--format", "json")
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(as_json.out))
     saved = tmp_path / "report.json"
     saved.write_text(as_json.out, encoding="utf-8")
@@ -40,6 +42,7 @@ def test_every_id_of_a_report_has_its_sentence(cli, monkeypatch, name, lang):
     assert "(observed" not in text
     assert "(signal" not in text
     assert [line for line in text.splitlines() if "?" in line.removesuffix("?").replace("  ? ", "")] == []
+    assert [one for one in load_statistics() if "_" in one and one in text] == [], "a raw key"
 
 
 def test_the_command_and_the_module_are_the_same():

@@ -8,6 +8,7 @@ import pytest
 
 from tests.helpers.golden import check_golden
 from triage import texts
+from triage.report._width import cells
 
 GOLDEN = Path(__file__).parent / "golden"
 LISTS = ("classes", "statuses", "verdicts", "findings", "causes", "evidence", "notices", "exit-codes")
@@ -47,9 +48,33 @@ def test_without_an_id_all_lists_are_named(cli):
 
 
 def test_a_checklist_has_a_page(cli):
-    found = cli("explain", "ten-steps", "--lang", "zh")
+    for lang in ("en", "zh"):
+        found = cli("explain", "ten-steps", "--lang", lang)
+        assert found.code == 0
+        assert [line.split(".")[0] for line in found.out.splitlines() if line[:1].isdigit()] == [
+            str(n) for n in range(1, 11)
+        ]
+    branch = cli("explain", "amp").out
+    assert all(heading in branch for heading in ("What the log can answer", "Only once confirmed", "Fixed when"))
+    assert "      yes: " in branch
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("name", ["ten-steps", "mechanism", "single-step", "checklists"])
+def test_pages_that_are_read_whole_fit_80_columns(cli, name, lang):
+    found = cli("explain", name, "--lang", lang, env={"COLUMNS": "80"})
     assert found.code == 0
-    assert found.out.count("· ") >= 10
+    assert all(cells(line) <= 80 for line in found.out.splitlines())
+    check_golden(GOLDEN / f"explain-{name}-80.{lang}.txt", found.out)
+
+
+def test_every_checklist_and_list_has_a_page(cli):
+    from triage.checklists import BRANCHES, LISTS
+
+    for one in (*BRANCHES, *LISTS):
+        found = cli("explain", one, env={"COLUMNS": "80"})
+        assert found.code == 0
+        assert "{" not in found.out.replace('{"', "")
 
 
 @pytest.mark.parametrize(

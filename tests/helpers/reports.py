@@ -8,12 +8,11 @@ from typing import Any
 
 from triage.model import (
     Cause,
-    Checklist,
-    ChecklistStep,
     ColumnInfo,
     Decision,
     Diagnosis,
     Evidence,
+    Facts,
     Finding,
     FirstMover,
     MissingMetric,
@@ -32,6 +31,7 @@ from triage.model import (
     TimelinePoint,
 )
 from triage.options import Options
+from triage.resolve import resolve
 
 
 def source(**changes: Any) -> SourceInfo:
@@ -147,20 +147,31 @@ def blown_up() -> RunReport:
         Evidence("no-second-signal", None, None, None, None, None, "contradicts"),
         Evidence("grad-norm-jump", "update_ratio", None, None, None, None, "missing"),
     )
-    checklist = Checklist(
-        "non-recovering",
-        (
-            ChecklistStep("look-first", "log", "Look at the relative update first.", "yes", ("second-signal",)),
-            ChecklistStep("lr-boundary", "log", "Is there a jump of the learning rate at the onset?", "no", ()),
-            ChecklistStep(
-                "replay", "experiment", "Replay the batch of step 6300 on both checkpoints; 5 minutes.", "unknown"
-            ),
-            ChecklistStep(
-                "restart", "action", "Restart from the last healthy checkpoint.", "unknown", (), {"is_unlocked": False}
-            ),
-            ChecklistStep("fixed", "verify", "The loss passes step 6600 in its band.", "unknown"),
-        ),
+    facts = Facts(
+        columns=frozenset({"loss", "grad_norm", "lr"}),
+        statistics={
+            ("loss", "points_before"): 629.0,
+            ("loss", "is_growing"): 1.0,
+            ("grad_norm", "peak_before_ratio"): 3.4,
+            ("grad_norm", "drift_ratio"): 1.1,
+            ("lr", "jump_ratio"): 1.0,
+            ("run", "resume_within_20"): 0.0,
+        },
+        placeholders={
+            "onset": "6300",
+            "before_onset": "6290",
+            "last_healthy": "6270",
+            "healthy_minus_100": "6170",
+            "skip_from": "6271",
+            "skip_to": "6590",
+            "half_lr": "0.00015",
+            "third_lr": "0.0001",
+            "tenth_lr": "3e-05",
+            "replay_steps": "180",
+        },
+        framework="hf-trainer",
     )
+    checklist = resolve("non-recovering", facts, "en")
     found = diagnosis(
         event_class="non-recovering",
         status="unresolved",

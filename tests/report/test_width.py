@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triage.report._lines import GLUE, line, listed, pairs, plain, table, wrap
+from triage.report._lines import GLUE, kept, line, listed, pairs, plain, table, wrap
 from triage.report._width import cells, chop, clean, clip, clip_middle, pad, pieces
 
 
@@ -83,3 +83,15 @@ def test_labels_align_and_values_wrap_under_themselves():
     lines = pairs([("a", line("one two three")), ("标签", line("x"))], 14)
     assert [plain(found) for found in lines] == ["a     one two", "      three", "标签  x"]
     assert [plain(found) for found in listed(("+", "good"), line("one two three"), 10)] == ["+ one two", "  three"]
+
+
+@pytest.mark.parametrize(
+    "text", ["loss ← 训练/损失 (660 个点、17 个 NaN/inf)", "grad_norm (70 points)", "损失（训练）3 个"]
+)
+def test_what_is_kept_together_is_the_same_text_and_breaks_only_where_it_must(text):
+    broken = [plain(one) for one in wrap(line("x " * 10 + kept(text)), 2 + cells(text), hanging=2)]
+    assert broken[-1].strip() == text
+    narrow = [plain(one) for one in wrap(line(kept(text)), 16, hanging=2)]
+    assert all(cells(one) <= 16 for one in narrow)
+    assert "".join(narrow).replace(" ", "") == text.replace(" ", "")
+    assert all(one == one.rstrip() and not one.startswith("   ") for one in narrow)

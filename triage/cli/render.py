@@ -17,12 +17,18 @@ ReportPath = Annotated[
     str, typer.Argument(metavar="REPORT", help="A report that --format json wrote; - is standard input.")
 ]
 
+Length = Annotated[
+    str | None,
+    typer.Option("--checklist", metavar="full|short|none", help="How much of the checklist is shown, as in analyze."),
+]
+
 
 def render(
     *,
     path: ReportPath,
     format: flag.Format = None,  # noqa: A002 - the name of the flag
     output: flag.Output = None,
+    checklist: Length = None,
     lang: flag.Lang = None,
     quiet: flag.Quiet = None,
     no_color: flag.NoColor = None,
@@ -31,12 +37,14 @@ def render(
 ) -> int:
     """Show a saved report as the run that wrote it would have shown it.
 
-    The language is that of the report unless --lang is given. Exit code 0: shown; 2: bad arguments; 3: no report.
+    Language and length of the checklists are those of the report unless --lang and --checklist are given. Exit code
+    0: shown; 2: bad arguments; 3: no report.
     """
     from dataclasses import replace
 
     from triage.options import LANGUAGES
     from triage.report.json import loads
+    from triage.resolve import in_language
 
     settings = settings_of(locals())
     paths, _ = inputs([path], settings)
@@ -46,6 +54,10 @@ def render(
     look = look_of(settings, output)
     if lang is None and own in LANGUAGES:
         look = replace(look, lang=own)
+    elif look.lang != own:
+        report = in_language(report, look.lang)
+    if checklist is not None:
+        report = replace(report, options={**report.options, "checklist": settings.options().checklist})
     emit(renderer_of(settings, output).render(report, look), output)
     return 0
 
