@@ -165,6 +165,39 @@ def test_a_blow_up_before_the_nan_is_no_first_step_nan():
     assert only_one(run({"loss": loss})).event_class == "non-recovering"
 
 
+def test_a_loss_that_blows_up_with_the_gradient_is_no_first_step_nan():
+    loss = np.concatenate([[2.0, 50.0], np.full(38, np.nan)])
+    norm = np.concatenate([[0.2, np.inf], np.full(38, np.nan)])
+    assert only_one(run({"loss": loss, "grad_norm": norm})).event_class == "non-recovering"
+
+
+@pytest.mark.parametrize(
+    ("first", "interval", "event_class"),
+    [
+        (0, 1, "first-step-nan"),
+        (2, 1, "first-step-nan"),
+        (3, 1, "non-recovering"),  # an excerpt: what came before was finite
+        (10, 10, "first-step-nan"),
+        (20, 10, "first-step-nan"),
+        (21, 10, "non-recovering"),
+    ],
+)
+def test_a_log_that_begins_later_is_an_excerpt(first, interval, event_class):
+    loss = put({"l": flat(40)}, "l", slice(1, 40), np.nan)["l"]
+    assert only_one(run({"loss": loss}, step=first + interval * np.arange(40))).event_class == event_class
+
+
+def test_the_first_non_finite_value_of_a_run_that_never_had_another():
+    d = only_one(run({"loss": np.full(40, np.nan)}))
+    assert d.first_nonfinite is not None
+    assert (d.first_nonfinite.step, d.last_healthy_step, d.onset_range) == (0, None, (None, 0))
+
+
+def test_a_single_gradient_that_was_skipped_is_no_run_that_was_never_finite():
+    (d,) = judged(run({"grad_norm": np.array([np.nan]), "is_skipped": np.array([1.0])}))
+    assert (d.event_class, d.status) == ("single-step", "recovered")
+
+
 def test_a_gradient_that_was_never_finite_is_no_loss_that_was_never_finite():
     d = only_one(run({"loss": flat(300), "grad_norm": put({"g": grad(300)}, "g", slice(200, 300), np.nan)["g"]}))
     assert (d.signal, d.event_class, d.status) == ("grad_norm", "non-recovering", "unresolved")
@@ -269,6 +302,33 @@ def test_a_drift_is_never_abrupt():
     assert only_one(run({"loss": loss})).onset_abrupt is False
 
 
+@pytest.mark.parametrize(
+    ("level", "peak", "near", "is_abrupt"),
+    [
+        (2.0, 8.0, 3.9, False),  # half way in nats is 4
+        (2.0, 8.0, 4.0, True),
+        (4.0, 1.0, 2.1, False),  # down as well
+        (4.0, 1.0, 2.0, True),
+        (-1.0, 3.0, 0.9, False),  # otherwise half of the difference
+        (-1.0, 3.0, 1.0, True),
+        (0.0, 4.0, 1.9, False),
+        (0.0, 4.0, 2.0, True),
+        (2.0, 0.0, 1.1, False),
+        (2.0, 0.0, 1.0, True),
+        (2.0, 2.0, 1.5, False),
+        (2.0, math.nan, 3.9, False),  # on the way to NaN: twice
+        (2.0, math.nan, 4.0, True),
+        (0.0, math.nan, 1.0, False),
+        (-1.0, math.nan, 1.0, False),
+        (None, math.nan, 1.0, False),
+    ],
+)
+def test_how_far_is_half_way(level, peak, near, is_abrupt):
+    signals = build(run({"loss": put({"l": flat(100)}, "l", slice(50, 60), near)["l"]}), Options())
+    d = of(event(50, 10, level=level, peak_value=peak), signals=signals)
+    assert d.onset_abrupt is is_abrupt
+
+
 def test_abrupt_downward_where_down_is_bad():
     signals = build(run(spike({"reward": flat()}, by=0.2, name="reward")), Options(signal="reward", direction="down"))
     (d,) = classify(signals, detect(signals, Options()))
@@ -299,6 +359,7 @@ def evidence(d: Diagnosis) -> dict[str, float | None]:
 def test_evidence_of_a_recovery():
     d = of(event(1000, 2, peak=1001), event(1030, 3, recovered=1040, peak=1031))
     assert evidence(d) == {"out-of-band-points": 5.0, "excursions": 2.0, "recovered-within": 9.0}
+    assert evidence(of(event(1000))) == {"out-of-band-points": 1.0, "recovered-within": 1.0}
 
 
 def test_evidence_of_what_did_not_recover():
@@ -306,6 +367,10 @@ def test_evidence_of_what_did_not_recover():
     assert evidence(of(opened(1000, censored=True, needed=77)))["log-ends-first"] == 77.0
     assert evidence(of(lost(1000)))["nonfinite-stays"] == 50.0
     assert "nonfinite-stays" not in evidence(of(lost(1000, 2, censored=True)))
+    mixed = of(opened(1000, 10), event(1030))
+    assert (mixed.status, "recovered-within" in evidence(mixed)) == ("unresolved", False)
+    cut = of(*(event(at) for at in (400, 600, 800, 1000)), opened(1200, 2, censored=True, needed=9))
+    assert (cut.status, evidence(cut)["log-ends-first"]) == ("recovered", 9.0)
 
 
 def test_evidence_of_a_period():
@@ -322,6 +387,25 @@ def test_evidence_of_a_second_signal():
     assert "second-signal" in evidence(of(event(1000, 3), signals=at_onset))
     later = build(run({"loss": flat(2000), "grad_norm": spike({"g": grad(2000)}, 1001, 4, 30, "g")["g"]}), Options())
     assert "second-signal" not in evidence(of(event(1000, 3), signals=later))
+
+
+@pytest.mark.parametrize(
+    ("out", "seen"),
+    [({1000: 6.0}, (1000, 1000)), ({1000: 5.99}, None), ({999: 6.0, 1000: 6.0}, (999, 1000)), ({999: 6.0}, (999, 999))],
+)
+def test_a_second_signal_is_shown_at_the_onset_where_it_is_out_there(out, seen):
+    z = np.zeros(2000)
+    z[list(out)] = list(out.values())
+    d = of(event(1000, 3), signals=replace(SIGNALS, companions={"grad_norm": z}))
+    found = [(e.step, e.observed) for e in d.evidence if e.id == "second-signal"]
+    expected = [] if seen is None else [(seen[0], SIGNALS.columns["grad_norm"][seen[1]])]
+    assert found == expected
+
+
+def test_what_recovered_is_not_cut_by_the_end_of_the_log():
+    assert of(event(1000, censored=True)).censored is False
+    assert of(event(1000, censored=True), opened(1020)).censored is False
+    assert of(opened(1000, 5, censored=True)).censored is True
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def _diagnose(signals: SignalTable, incident: Incident) -> Diagnosis:
     facts = facts_of(signals, incident, first)
     row = decide(facts)
     events = incident.events
-    worst = max(events, key=lambda e: (e.n_nonfinite > 0, e.excess))
+    worst = max(events, key=lambda e: e.excess)  # infinite where a value is not finite
     opened = [e for e in events if e.is_open and not incident.is_periodic]
     onset = _onset(signals, incident, first, row.event_class)
     healthy = last_healthy(signals, incident.signal, incident.events[0].healthy, onset)

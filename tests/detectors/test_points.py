@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,14 @@ def test_a_signal_without_points():
 def test_a_second_signal_counts_from_eight_points_before_to_two_after():
     p = points(spike(healthy(), 200, 1, 30, "grad_norm"))
     assert np.flatnonzero(p.track.second).tolist() == list(range(198, 209))
+
+
+def test_a_second_signal_counts_from_a_z_of_six_on():
+    signals = build(run(healthy()), Options())
+    for z, seen in ((6.0, 11), (5.99, 0)):
+        departure = np.where(np.arange(N) == 200, z, 0.0)
+        p = points_of(replace(signals, companions={"grad_norm": departure}), "loss", "up")
+        assert p.track.second.sum() == seen
 
 
 def test_at_the_edges_of_the_log_as_well():
@@ -78,6 +88,8 @@ def interval(*parts: tuple[int, int]) -> frozenset[int]:
         (((20, 1), (3, 10)), set()),  # ... or after
         (((20, 1), (4, 10)), {20}),
         (((20, 1), (20, 10), (20, 1)), {20, 40}),
+        (((20, 1), (8, 10), (20, 100)), {20}),  # within one window of the last change
+        (((20, 1), (9, 10), (20, 100)), {20, 29}),
         (((7, 1), (8, 10)), set()),  # fewer than two windows of gaps
         (((8, 1), (8, 10)), {8}),
     ],

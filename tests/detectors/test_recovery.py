@@ -34,7 +34,7 @@ def test_the_deadline_is_a_quarter_of_the_log_between_bounds(points, rows):
 
 
 @pytest.mark.parametrize(
-    ("level", "is_back"), [(0.0, True), (0.0099, True), (0.0101, False), (0.0299, False), (-0.5, True)]
+    ("level", "is_back"), [(0.0, True), (0.0099, True), (0.01, True), (0.0101, False), (0.0299, False), (-0.5, True)]
 )
 def test_back_is_within_one_noise_of_the_level(level, is_back):
     found = outcome(track((10, CALM), (1, 1.0), (400, level)))
@@ -84,6 +84,13 @@ def test_it_must_hold_for_three_times_the_width(width, rows):
     assert outcome(above).recovered is None
 
 
+def test_rows_just_out_of_band_make_it_longer():
+    x = track((10, CALM), (1, 1.0), (5, 0.03), (8, CALM), (400, 0.021))
+    assert outcome(x).recovered is None, "six rows out ask for eighteen in band"
+    inside = track((10, CALM), (1, 1.0), (5, 0.0299), (8, CALM), (400, 0.021))
+    assert outcome(inside).recovered is not None
+
+
 def test_a_new_excursion_among_the_rows_is_no_recovery_yet():
     again = track((10, CALM), (1, 1.0), (2, CALM), (1, 0.2), (400, CALM))
     found = outcome(again)
@@ -109,6 +116,7 @@ def test_the_event_is_not_over_before_its_trigger():
     x = track((10, CALM), (1, 0.04), (6, CALM), (1, 0.5), (400, CALM))
     assert outcome(x, onset=10, trigger=17).recovered == 18
     assert outcome(x, onset=10, trigger=10).recovered == 11
+    assert outcome(track((10, CALM), (1, 0.04), (400, CALM)), onset=10, trigger=17).recovered == 18
 
 
 # ── the end of the log ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -142,6 +150,12 @@ def test_at_the_end_a_plateau_just_above_the_band_is_not_taken_for_a_recovery(he
     assert (found.recovered is not None) is is_back
 
 
+def test_a_band_of_exactly_a_tenth_is_narrow():
+    rough = {"noise": 0.125, "scale": 0.125}
+    assert outcome(track((10, CALM), (2, 1.25), (3, 0.06)), **rough).recovered == 12
+    assert outcome(track((10, CALM), (2, 1.2), (3, 0.06)), **rough).recovered is None
+
+
 def test_a_whole_confirmation_needs_no_such_margin():
     assert outcome(track((10, CALM), (1, 0.05), (5, 0.0099))).recovered == 11
 
@@ -167,6 +181,11 @@ def test_an_event_must_be_back_by_its_deadline(rows, recovered):
     assert found.needed == 0
     if recovered is None:
         assert found.resume == 211
+
+
+def test_a_deadline_that_passes_with_the_last_row_is_no_cut():
+    found = outcome(track((10, CALM), (1, 1.0), (200, 0.5)), limit=200)
+    assert (found.recovered, found.is_cut, found.needed, found.resume) == (None, False, 0, 211)
 
 
 def test_the_deadline_counts_from_the_peak():

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from triage.detectors._tiers import POINT_TIERS, Stretch, level_candidates, level_holds
+from triage.detectors._tiers import LEVEL_SE, MEDIAN_SE, POINT_TIERS, Stretch, level_candidates, level_holds
 from triage.signals.baseline import Accepted, Forecast
 
 LN2 = math.log(2)
@@ -140,7 +140,7 @@ def se(k: int, times: float = 7.0) -> float:
 
 @pytest.mark.parametrize("k", [4, 8, 16])
 def test_a_level_shift_is_ten_per_cent(k):
-    assert (k - 1, k) in found(shifted(k, 0.1000001))
+    assert (k - 1, k) in found(shifted(k, 0.10))
     assert (k - 1, k) not in found(shifted(k, 0.0999))
 
 
@@ -149,6 +149,13 @@ def test_a_level_shift_is_seven_standard_errors(k):
     scale = 0.2
     assert (k - 1, k) in found(shifted(k, 1.001 * se(k) * scale, scale=scale))
     assert (k - 1, k) not in found(shifted(k, 0.999 * se(k) * scale, scale=scale))
+
+
+@pytest.mark.parametrize("k", [4, 8, 16])
+def test_exactly_as_many_are_enough(k):
+    needed = LEVEL_SE * MEDIAN_SE / math.sqrt(k) * 0.2 * 1.0
+    assert (k - 1, k) in found(shifted(k, needed, scale=0.2))
+    assert (k - 1, k) not in found(shifted(k, math.nextafter(needed, 0), scale=0.2))
 
 
 @pytest.mark.parametrize("k", [4, 8, 16])
@@ -201,4 +208,5 @@ def test_a_level_shift_counts_the_rows_before_the_stretch():
 
 def test_a_few_rows_cannot_be_a_shift():
     assert found(shifted(3, 5.0), past(0)) == []
+    assert found(shifted(4, 5.0), past(0)) == [(3, 4)]
     assert level_candidates(past(3), shifted(1, 0.0)) == []
