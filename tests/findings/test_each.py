@@ -233,7 +233,7 @@ def test_a_norm_that_grows_over_the_whole_run_is_no_explosion():
     assert found(lambda: run(c), "grad-norm-explosion") == []
 
 
-@pytest.mark.parametrize("name", ["grad_norm", "param_norm", "loss@rank3"])
+@pytest.mark.parametrize("name", ["grad_norm", "param_norm", "grad_norm@rank3"])
 def test_metrics_that_are_watched_elsewhere_are_no_nonfinite_metric(name):
     assert found(lambda: metric([AT], name), "nonfinite-metric") == []
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from triage.findings._contract import Context, FindingRule, Found
 from triage.findings._levels import ACCUMULATION_KEYS, VOCABULARY_KEYS, setting
 from triage.model import Evidence
+from triage.signals import SignalTable
 
 WATCHED_ELSEWHERE: Final = frozenset(
     {"loss", "grad_norm", "update_norm", "update_ratio", "u_over_lr", "param_norm", "time", "epoch"}
 )
 """Columns whose non-finite values belong to an incident or to the loss scaler, not to this finding."""
+RANK_LOSS: Final = "loss@rank"
 MOST_COLUMNS: Final = 5
 RANK_SPREAD: Final = 10.0
 RANK_POINTS: Final = 20
@@ -30,7 +32,8 @@ def nonfinite(context: Context) -> Iterable[Found]:
     judged = {j.name for j in signals.judged}
     bad: list[tuple[int, Evidence]] = []
     for name, values in signals.columns.items():
-        if name in WATCHED_ELSEWHERE or name in judged or "@rank" in name:
+        is_of_rank = "@rank" in name and not name.startswith(RANK_LOSS)  # a gradient that the loss scaler skips
+        if name in WATCHED_ELSEWHERE or name in judged or is_of_rank:
             continue
         rows = np.flatnonzero(signals.logged[name] & ~np.isfinite(values))
         if len(rows):
@@ -49,12 +52,16 @@ def nonfinite(context: Context) -> Iterable[Found]:
 
 
 def ranks(context: Context) -> Iterable[Found]:
-    """One rank's loss is constant while the others move, or the spread between ranks jumps tenfold and stays."""
+    """One rank's loss ends non-finite or stands still while others go on, or the spread jumps tenfold and stays."""
     import numpy as np
 
     signals = context.signals
-    names = [n for n in signals.columns if n.startswith("loss@rank")]
+    names = [n for n in signals.columns if n.startswith(RANK_LOSS)]
     if not names:
+        return
+    ended = _ended_nonfinite(signals, names)
+    if ended:
+        yield Found(min(e.step for e in ended if e.step is not None), ended)
         return
     losses = np.stack(
         [signals.columns[n] for n in names] + ([signals.columns["loss"]] if "loss" in signals.columns else [])
@@ -85,6 +92,24 @@ def ranks(context: Context) -> Iterable[Found]:
         yield Found(
             step, (Evidence("rank-spread", "loss", float(np.median(spread[-RANK_POINTS:])), normal, RANK_SPREAD, step),)
         )
+
+
+def _ended_nonfinite(signals: SignalTable, names: Sequence[str]) -> tuple[Evidence, ...]:
+    """Ranks whose last loss is not finite, with the step from which on, where that of the main rank is finite."""
+    import numpy as np
+
+    _, main = signals.points("loss") if "loss" in signals.columns else (None, np.empty(0))
+    if not len(main) or not math.isfinite(main[-1]):
+        return ()
+    found = []
+    for name in names:
+        rows, values = signals.points(name)
+        finite = np.flatnonzero(np.isfinite(values))
+        start = int(finite[-1]) + 1 if len(finite) else 0
+        if start < len(values):
+            step = int(signals.step[rows[start]])
+            found.append(Evidence("nonfinite-cells", name, float(len(values) - start), float(len(values)), None, step))
+    return tuple(sorted(found, key=lambda e: e.step or 0)[:MOST_COLUMNS])
 
 
 def accumulation(context: Context) -> Iterable[Found]:
