@@ -57,6 +57,14 @@ def test_where_to_start_is_said_once(changes: dict[str, object], first: str):
     assert not [line for line in lines if line.startswith("· Why") and "checkpoint" in line]
 
 
+def test_a_plan_back_to_the_first_step_starts_anew():
+    plan = replace(PLAN, checkpoint=None, reasons=("before-onset", "checkpoints-unknown"))
+    lines = [plain(line) for line in restart_lines(Say("en"), plan, 120, log_starts=6270)]
+    assert lines[0] == "· Start anew: step 6270, the last healthy one, is where the log begins."
+    assert not [line for line in lines if "Restore" in line]
+    assert told(plan)[0].startswith("· Go back to step 6270 or before")
+
+
 def test_what_is_not_known_takes_no_line():
     empty = Restart(None, None, (), None, None, (), None, (), ())
     assert len(told(empty)) == 1

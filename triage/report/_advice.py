@@ -27,6 +27,7 @@ def advice_lines(
     width: int,
     *,
     extent: str,
+    log_starts: int | None = None,
 ) -> list[Line]:
     """Causes, checklist and restart plan; what is not there takes no line.
 
@@ -37,6 +38,7 @@ def advice_lines(
         restart: the restart plan.
         width: cells per line.
         extent: how much of the checklist is printed: full | short | again | told (see `checklist_lines`) | none.
+        log_starts: first step of the log, for the plan.
     """
     lines: list[Line] = []
     if causes:
@@ -47,7 +49,7 @@ def advice_lines(
         lines += [BLANK, *checklist_lines(say, checklist, causes, width, extent=extent)]
     if restart is not None:
         lines += [BLANK, line(say("headings", "restart"), style="strong")]
-        lines += indent(restart_lines(say, restart, width - 2), 2)
+        lines += indent(restart_lines(say, restart, width - 2, log_starts=log_starts), 2)
     return lines
 
 

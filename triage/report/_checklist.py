@@ -142,7 +142,7 @@ def question_lines(say: Say, step: ChecklistStep, width: int) -> list[Line]:
     spans: Line = ((brief(step), "plain"), (" → ", "dim"), (text, "strong"))
     lines = listed(ANSWERS[step.answer], spans, width)
     if words.get("meaning"):
-        lines += indent(wrap(line(clean(words["meaning"]), style="dim"), min(width, PROSE_WIDTH) - 2), 2)
+        lines += indent(wrap(line(clean(words["meaning"])), min(width, PROSE_WIDTH) - 2), 2)
     return lines
 
 

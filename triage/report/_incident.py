@@ -59,7 +59,8 @@ def incident_lines(say: Say, n: int, found: Diagnosis, run: RunReport, width: in
     if len(found.timeline) > 1:
         body += [BLANK, line(say("headings", "timeline"), style="strong")]
         body += indent([_moved(say, point) for point in found.timeline], 2)
-    body += advice_lines(say, found.causes, found.checklist, found.restart, inner, extent=extent)
+    starts = run.source.step_first
+    body += advice_lines(say, found.causes, found.checklist, found.restart, inner, extent=extent, log_starts=starts)
     return [*head_lines(say, n, found, width), *indent(body, MARGIN)]
 
 

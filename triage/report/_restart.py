@@ -18,18 +18,25 @@ SAID_ALREADY: Final = frozenset({"no-healthy-step", "checkpoints-unknown", "no-s
 """Reasons that the first sentence of the plan gives."""
 
 
-def restart_lines(say: Say, plan: Restart, width: int) -> list[Line]:
-    """The plan, one sentence a line, in the order in which it is carried out; then why, and what it cost."""
+def restart_lines(say: Say, plan: Restart, width: int, *, log_starts: int | None = None) -> list[Line]:
+    """The plan, one sentence a line, in the order in which it is carried out; then why, and what it cost.
+
+    Args:
+        say: the words.
+        plan: the plan.
+        width: cells per line.
+        log_starts: first step of the log; a plan that goes back to it starts anew. None = not known.
+    """
     lines: list[Line] = []
 
     def tell(id: str, style: Style = "plain", **values: object) -> None:  # noqa: A002 - as in texts
         lines.extend(listed(("·", "dim"), line(say("restart", id, **values), style=style), width))
 
-    tell(f"plan-{_from(plan)}", "strong", step=plan.from_step, checkpoint=clean(plan.checkpoint or ""))
+    tell(f"plan-{_from(plan, log_starts)}", "strong", step=plan.from_step, checkpoint=clean(plan.checkpoint or ""))
     if plan.poisoned_checkpoints:
         tell("plan-poisoned", "bad", names=", ".join(clean(name) for name in plan.poisoned_checkpoints))
     comma = say("headings", "comma")
-    if plan.restore:
+    if plan.restore and not _is_anew(plan, log_starts):
         tell("plan-restore", names=comma.join(sentence(say, item) for item in plan.restore))
     if plan.change_first is not None:
         tell("plan-change", change=sentence(say, plan.change_first))
@@ -49,12 +56,19 @@ def restart_lines(say: Say, plan: Restart, width: int) -> list[Line]:
     return lines
 
 
-def _from(plan: Restart) -> str:
+def _is_anew(plan: Restart, log_starts: int | None) -> bool:
+    """Whether the plan goes back to where the log begins."""
+    return plan.checkpoint is None and plan.from_step is not None and plan.from_step == log_starts
+
+
+def _from(plan: Restart, log_starts: int | None) -> str:
     """Which sentence says where to start."""
     if plan.checkpoint:
         return "checkpoint"
     if plan.from_step is None:
         return "anew"
+    if _is_anew(plan, log_starts):
+        return "start"
     return "too-late" if "no-safe-checkpoint" in plan.reasons else "step"
 
 

@@ -196,10 +196,12 @@ def _decided(say: Say, id: str) -> str:  # noqa: A002 - as in texts
 
 def _verdict(say: Say, run: RunReport) -> str:
     worst = worst_first(run.diagnoses)[0][1] if run.diagnoses else None
-    if worst is not None and run.verdict == worst.status:
+    told = {"unresolved": "incidents", "recovered": "incidents", "superseded": "superseded", "accepted": "accepted"}
+    is_open = worst is not None and worst.status == "unresolved"
+    if worst is not None and run.verdict in ("unresolved", "recovered") and is_open == (run.verdict == "unresolved"):
         return say(
             "verdicts",
-            f"{run.verdict}.incidents",
+            f"{run.verdict}.{told[worst.status]}",
             worst=say("classes", f"{worst.event_class}.name"),
             signal=clean(worst.signal),
             step=worst.onset_step,
