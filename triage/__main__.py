@@ -80,7 +80,12 @@ def _failed(error: TriageError, argv: Sequence[str]) -> int:
 
 
 def _broke(error: Exception, *, is_debug: bool) -> int:
-    from triage.cli._session import tell
+    try:
+        from triage.cli._session import tell
+    except Exception:  # noqa: BLE001 - a broken install: the error may be in this very import
+
+        def tell(message: str) -> None:
+            sys.stderr.write(message + "\n")
 
     if is_debug:
         import traceback

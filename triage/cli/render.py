@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from triage.cli import _flags as flag
 from triage.cli._session import emit, inputs, look_of, renderer_of, settings_of
 from triage.cli._write import check_output
-from triage.errors import UnreadableError
+from triage.errors import UnreadableError, UsageError
+
+if TYPE_CHECKING:
+    from triage.model import Report
 
 ReportPath = Annotated[
     str, typer.Argument(metavar="REPORT", help="A report that --format json wrote; - is standard input.")
@@ -44,7 +47,6 @@ def render(
 
     from triage.options import LANGUAGES
     from triage.report.json import loads
-    from triage.resolve import in_language
 
     settings = settings_of(locals())
     paths, _ = inputs([path], settings)
@@ -55,11 +57,30 @@ def render(
     if lang is None and own in LANGUAGES:
         look = replace(look, lang=own)
     elif look.lang != own:
-        report = in_language(report, look.lang)
+        report = _in(report, look.lang, path)
     if checklist is not None:
         report = replace(report, options={**report.options, "checklist": settings.options().checklist})
-    emit(renderer_of(settings, output).render(report, look), output)
+    renderer = renderer_of(settings, output)
+    try:
+        shown = renderer.render(report, look)
+    except (TypeError, AttributeError, ValueError, LookupError) as error:  # a file that a person may have edited
+        raise UnreadableError(
+            f"the report is damaged: {type(error).__name__}: {error}", path=path, hint="write it again from the log"
+        ) from error
+    emit(shown, output)
     return 0
+
+
+def _in(report: Report, lang: str, path: str) -> Report:
+    """The report in another language; one whose checklists are not of this triage cannot be told anew."""
+    from triage.resolve import in_language
+
+    try:
+        return in_language(report, lang)
+    except (TypeError, AttributeError, ValueError, LookupError, UsageError) as error:
+        raise UnreadableError(
+            f"the report cannot be told in {lang!r}: {error}", path=path, hint="leave --lang out"
+        ) from error
 
 
 def _read(path: str) -> str:

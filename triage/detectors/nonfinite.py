@@ -65,15 +65,28 @@ def _segments(segment: NDArray[np.int64]) -> list[slice]:
 
 
 def _tail(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signals: SignalTable) -> Event | None:
-    """The unbroken non-finite tail of one segment, where it is long enough; a column that was never finite counts."""
+    """The unbroken non-finite tail of one segment; a column that was never finite counts.
+
+    Under a loss scaler a few overflows are routine, so the tail must be long enough. Without one, every gradient was
+    applied: a single non-finite one at the end leaves weights that are not finite either.
+    """
     import numpy as np
 
     finite = np.flatnonzero(np.isfinite(values))
     start = int(finite[-1]) + 1 if len(finite) else 0
     length = len(values) - start
-    if length < min(STAYS, max(2, len(values))):
+    least = min(STAYS, max(2, len(values))) if _has_scaler(signals) else 1
+    if length < max(least, 1) or (length == len(values) == 1):
         return None
     return _event(name, rows, values, (start, len(values)), None, signals)
+
+
+def _has_scaler(signals: SignalTable) -> bool:
+    """May steps with an overflow be skipped: is there a loss scale, or are skipped steps logged?"""
+    import numpy as np
+
+    scale, skipped = signals.columns.get("loss_scale"), signals.columns.get("is_skipped")
+    return (scale is not None and bool((np.nan_to_num(scale) > 1).any())) or skipped is not None
 
 
 def _event(
@@ -100,7 +113,7 @@ def _event(
         recovered=recovered,
         healthy=int(rows[start - 1]) if start else None,
         width=stop - start,
-        censored=False,
+        censored=recovered is None and stop - start < STAYS,
         is_open=recovered is None,
         n_nonfinite=stop - start,
         peak_value=float(values[start]),

@@ -50,7 +50,7 @@ def loads(text: str) -> Report:
     """
     try:
         raw = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnreadableError(
             f"this is not JSON: {error}", hint="give a report that `triage analyze --format json` wrote"
         ) from error
@@ -65,7 +65,7 @@ def loads(text: str) -> Report:
         )
     try:
         report = REPORT.load(raw)
-    except (TypeError, AttributeError, ValueError) as error:
+    except (TypeError, AttributeError, ValueError, LookupError) as error:
         raise UnreadableError(f"the report is damaged: {error}", hint="write it again from the log") from error
     assert isinstance(report, Report)  # noqa: S101 - tells the type checker what the table builds
     return report
