@@ -14,6 +14,7 @@ from triage.model import Block, Notice
 from triage.options import Limits, Options
 from triage.readers._cells import numbers
 from triage.readers._columns import BOOKKEEPING, EVAL_NAME, best_first, is_counter
+from triage.readers._runs import apart
 from triage.readers._times import looks_like_time, seconds
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def collect(
         is_eval: the file holds evaluation rows, as its name tells: its columns get an `eval/` in front.
     """
     parts: dict[str | None, Part] = {}
-    for block in blocks:
+    for block in apart(blocks):
         part = parts.setdefault(block.run, Part(rank=rank))
         part.notices.extend(block.notices)
         _merge_meta(part.meta, block.meta)
