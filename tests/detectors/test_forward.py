@@ -14,6 +14,9 @@ from tests.helpers.runs import flat
 from tests.helpers.synth import noise
 from triage.detectors import _forward
 from triage.detectors._forward import Excursion, Trace, Track, walk
+from triage.detectors._recovery import Frozen
+from triage.detectors._tiers import BAND_Z
+from triage.signals.baseline import Accepted
 from triage.signals.space import choose
 
 N = 600
@@ -176,6 +179,35 @@ def test_the_way_back_stops_at_the_event_before():
     )
 
 
+@pytest.mark.parametrize(
+    ("out", "barrier", "window", "onset"),
+    [
+        (range(100), 0, 20, 80),  # the window, its first row as well
+        (range(100), 95, 20, 95),
+        (range(100), 0, 200, 0),
+        (range(90, 100), 0, 20, 90),
+        ([], 0, 20, 100),
+        ([97], 0, 20, 97),
+        ([96], 0, 20, 100),
+        ([97, 94], 0, 20, 94),
+    ],
+)
+def test_the_way_back_row_by_row(out, barrier, window, onset):
+    t = Trace.empty(200)
+    t.z[list(out)] = BAND_Z
+    assert _forward._walk_back(t, 100, barrier, window) == onset
+    t.z[list(out)] = math.nextafter(BAND_Z, 0)
+    assert _forward._walk_back(t, 100, barrier, window) == 100
+
+
+def test_of_several_tiers_the_first_row_and_on_it_the_strongest_opens():
+    assert [e[:2] for e in found(bumped((350, 1, 1.3), (400, 1, 3.0)))] == [("strong", 350), ("hard", 400)]
+    assert [e[0] for e in found(bumped((350, 1, 3.0)))] == ["hard"]
+    both = quiet({399: 30.0})
+    both[397:399] = 2.0 * math.exp(0.105)  # in row 399 the level of four rows has shifted as well
+    assert [e[:3] for e in found(both)] == [("strong", 397, 399)]
+
+
 # ── the first rows ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -206,6 +238,22 @@ def test_below_twenty_rows_only_doublings_and_non_finite_values_open(values, ons
     assert [e[1] for e in events[:1]] == ([] if onset is None else [onset])
 
 
+def test_exactly_four_times_is_enough_alone():
+    assert [e[:3] for e in found(np.concatenate([[1.0, 1.0, 4.0], np.ones(40)]))] == [("early", 2, 2)]
+
+
+def test_from_eight_rows_on_the_noise_of_the_first_counts():
+    def steps(rows: int) -> tuple[float, float]:
+        state = Accepted.empty(None)
+        x = np.array([0.0, 0.4, 0.1, 0.7, 0.2, 0.9, 0.1, 0.8])[:rows]
+        state.append(x, *(np.zeros(rows),) * 3)
+        return _forward._early_steps(choose(np.exp(x), "up"), state, 0.0)
+
+    assert steps(7) == (math.log(2), math.log(4))
+    assert steps(8)[0] > math.log(2)
+    assert steps(8)[1] > math.log(4)
+
+
 def test_the_last_row_cannot_be_confirmed():
     assert found(np.array([2.0, 2.0, 4.0])) == []
     assert [e[:3] for e in found(np.array([2.0, 2.0, 8.01]))] == [("early", 2, 2)]
@@ -215,6 +263,8 @@ def test_from_twenty_rows_on_the_tiers_decide():
     calm = 2.0 * np.exp(noise("gauss", 20, 0.01, 1))
     assert [e[:2] for e in found(np.concatenate([calm, [3.5, 3.5], flat(30)]))] == [("strong", 20)]
     assert found(np.concatenate([calm[:18], [3.5, 3.5], flat(30)])) == []
+    e = one(np.concatenate([calm, [3.5, 3.5], flat(30)]))
+    assert (e.frozen.rows, e.frozen.scale < 0.02) == (20, True)
 
 
 def test_in_raw_space_a_doubling_means_nothing_around_zero():
@@ -262,6 +312,29 @@ def test_a_rise_past_the_level_of_before_is_one():
 @pytest.mark.parametrize(("until", "is_event"), [(610, False), (620, True)])
 def test_a_return_is_near_the_end_of_what_was_repeated(until, is_event):
     assert bool(found(memorised(0.8, until=until), **RESUMED)) is is_event
+
+
+def test_a_return_may_begin_in_the_last_row_of_the_stretch():
+    values = 2.0 * np.exp(np.where(np.arange(800) % 2 == 0, 0.001, -0.001))
+    for until, events in ((614, 0), (615, 1)):
+        low = values.copy()
+        low[300:until] *= 0.5
+        assert len(found(low, **RESUMED)) == events
+
+
+def test_where_nothing_is_repeated_there_is_no_return():
+    values = flat(800)
+    values[300:350] *= 0.8
+    assert len(found(values, starts=(0, 300), repeats=(0, 300), window=16)) == 1
+    assert found(values, starts=(0, 300), repeats=(0, 320), window=16) == []
+
+
+def test_a_return_lies_within_six_noises_of_the_level_of_before():
+    before = Frozen(0.0, 0.0, 0.01, 0.01, 1.0, 6.0, 0.0, 100)
+    assert _forward._is_return(np.full(20, 0.06), before)
+    assert not _forward._is_return(np.full(20, 0.0601), before)
+    assert _forward._is_return(np.append(np.full(8, 0.06), 9.0), before), "eight rows tell"
+    assert not _forward._is_return(np.array([0.0, math.nan]), before)
 
 
 def test_a_non_finite_row_is_no_return():

@@ -189,11 +189,7 @@ def _resumed(
 
 def _is_return(ahead: Array, before: Frozen) -> bool:
     """Do the next rows only return to the level that held before the resume (science 2, repeated data)?"""
-    import numpy as np
-
-    near = ahead[:RETURN_CHECK]
-    if not np.isfinite(near).all() or math.isnan(before.level):
-        return False
+    near = ahead[:RETURN_CHECK]  # NaN, here or as the level, is no return
     return bool((near <= before.level + Z_OPEN * before.scale).all())
 
 
