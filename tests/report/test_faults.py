@@ -87,7 +87,7 @@ def test_full_pages_at_80_columns(name: str, lang: str):
     check_golden(GOLDEN / f"{Path(name).name}.full-80.{lang}.txt", page)
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 120])
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
 @pytest.mark.parametrize("extent", ["short", "full"])
 @pytest.mark.parametrize("name", LOGS)
 def test_no_line_is_wider_than_the_terminal(name: str, extent: str, width: int):
@@ -223,6 +223,7 @@ def test_the_first_lines_answer_five_questions(name: str, lang: str):
 def test_no_internal_name_reaches_the_reader(name: str, lang: str):
     report = report_of(name, lang, "full")
     page = render(report, Look(lang))
+    assert "u_over_lr" not in page
     for run in report.runs:
         for found in (*run.diagnoses, *run.findings):
             steps = () if found.checklist is None else found.checklist.steps

@@ -15,7 +15,7 @@ from triage.report._checklist import brief, ordered
 from triage.report._lines import Line, Style, indent, line, pairs
 from triage.report._numbers import change, number
 from triage.report._order import worst_first
-from triage.report._say import Say, counted
+from triage.report._say import Say, counted, signal_name
 from triage.report._width import clean
 from triage.texts import has
 
@@ -100,7 +100,7 @@ def _what(say: Say, run: RunReport, found: Diagnosis) -> str:
         last=found.end_step,
         recovered=found.recovered_step,
         observed=None if telling is None else number(telling.observed),
-        first=None if found.first_nonfinite is None else clean(found.first_nonfinite.signal),
+        first=None if found.first_nonfinite is None else signal_name(found.first_nonfinite.signal),
     )
     if found.status == "superseded":
         text += say("in-short", "what.superseded")
@@ -143,7 +143,7 @@ def _since(say: Say, found: Diagnosis) -> str:
         step=found.onset_step,
         after=low if low is not None and high - low > 1 else None,
         shape=say("headings", "abrupt" if found.onset_abrupt else "slow"),
-        mover=clean(mover.signal) if mover is not None and leads else None,
+        mover=signal_name(mover.signal) if mover is not None and leads else None,
         lead=mover.lead_steps if mover is not None and leads else None,
     )
 

@@ -11,10 +11,10 @@ from typing import Final
 
 from triage.model import Diagnosis, RunReport, TimelinePoint
 from triage.report._advice import advice_lines
-from triage.report._lines import BLANK, Line, Span, Style, indent, line, pairs, wrap
+from triage.report._lines import BLANK, Line, Span, Style, indent, line, pairs, table, wrap
 from triage.report._numbers import change, moment, number
 from triage.report._picture import Words, picture, view_of
-from triage.report._say import Say, counted, evidence_lines
+from triage.report._say import Say, counted, evidence_lines, signal_name
 from triage.report._width import clean
 
 STATUS_STYLES: Final[Mapping[str, Style]] = {
@@ -58,7 +58,8 @@ def incident_lines(say: Say, n: int, found: Diagnosis, run: RunReport, width: in
         body += indent(evidence_lines(say, found.evidence, inner - 2), 2)
     if len(found.timeline) > 1:
         body += [BLANK, line(say("headings", "timeline"), style="strong")]
-        body += indent([_moved(say, point) for point in found.timeline], 2)
+        moved = [_moved(say, point) for point in found.timeline]
+        body += indent(table(moved, right=frozenset({0}), head=False, width=inner - 2, spare=(3, 2)), 2)
     starts = run.source.step_first
     body += advice_lines(say, found.causes, found.checklist, found.restart, inner, extent=extent, log_starts=starts)
     return [*head_lines(say, n, found, width), *indent(body, MARGIN)]
@@ -118,14 +119,14 @@ def _facts(say: Say, found: Diagnosis) -> list[tuple[str, Line]]:
     ]
     if found.first_nonfinite is not None:
         first = found.first_nonfinite
-        text = say("headings", "signal-at-step", signal=clean(first.signal), step=first.step)
+        text = say("headings", "signal-at-step", signal=signal_name(first.signal), step=first.step)
         rows.append((say("headings", "first-nonfinite"), line(text, style="bad")))
     if found.first_mover is not None:
         mover = found.first_mover
         lead = mover.lead_steps
         is_self = mover.signal == found.signal
         kind = "self" if is_self else "open" if lead is None else "together" if lead == 0 else "lead"
-        text = say("headings", f"mover-{kind}", signal=clean(mover.signal), n=lead)
+        text = say("headings", f"mover-{kind}", signal=signal_name(mover.signal), n=lead)
         rows.append((say("headings", "first-mover"), line(text)))
     return rows
 
@@ -175,7 +176,13 @@ def _extent(say: Say, found: Diagnosis) -> str:
     )
 
 
-def _moved(say: Say, point: TimelinePoint) -> Line:
+def _moved(say: Say, point: TimelinePoint) -> list[Span]:
+    """The cells of one signal in the timeline: step, signal, how far it went, and that in its own noise."""
     z = None if point.z is None else number(point.z)
     ratio = None if point.ratio is None or not math.isfinite(point.ratio) else number(point.ratio)
-    return line(say("headings", "timeline-text", signal=clean(point.signal), step=point.step, z=z, ratio=ratio))
+    return [
+        (say("headings", "at-step", step=point.step), "plain"),
+        (signal_name(point.signal), "plain"),
+        ("" if ratio is None else say("headings", "timeline-ratio", ratio=ratio), "plain"),
+        ("" if z is None else f"z {z}", "dim"),
+    ]

@@ -39,6 +39,15 @@ ABOUT: Final = frozenset({"finding", "incident", "run"})
 """What stands for a signal in evidence that speaks of a whole finding, incident or run rather than of a column."""
 
 
+DERIVED: Final[Mapping[str, str]] = {"u_over_lr": "update_ratio/lr"}
+"""Signals that no log holds, by what they are made of."""
+
+
+def signal_name(signal: str) -> str:
+    """A signal as a reader knows it: the column, or what a derived one is made of."""
+    return DERIVED.get(signal) or clean(signal)
+
+
 def counted(say: Say, id: str, n: int) -> str:  # noqa: A002 - as in texts
     """A count with its noun: "1 incident", "3 incidents", "3 个事件"."""
     return say("headings", id, n=n)
@@ -52,7 +61,7 @@ def values(detail: Mapping[str, Any]) -> dict[str, str | None]:
 def evidence_text(say: Say, found: Evidence) -> str:
     """The sentence of one piece of evidence."""
     is_measured = found.signal is not None and found.signal not in ABOUT
-    signal = clean(found.signal) if is_measured else None
+    signal = signal_name(found.signal) if is_measured and found.signal is not None else None
     if found.verdict == "missing":
         kind_id = f"{found.id}.missing"
         if has("evidence", kind_id):
