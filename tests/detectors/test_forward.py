@@ -66,7 +66,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("values", SHAPES)
-@pytest.mark.parametrize("stretch", [1, 7, 64])
+@pytest.mark.parametrize("stretch", [1, 50])
 def test_a_stretch_is_judged_as_its_rows_one_by_one(monkeypatch, values, stretch):
     whole = trace(values)
     monkeypatch.setattr(_forward, "FIRST_CHUNK", stretch)
@@ -80,7 +80,7 @@ def test_a_stretch_is_judged_as_its_rows_one_by_one(monkeypatch, values, stretch
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9, atol=1e-12, err_msg=name)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(150, 550), st.integers(1, 40), st.floats(1.3, 4.0), st.integers(60, 140))
 def test_what_is_decided_never_depends_on_what_comes_later(at, rows, factor, cut):
     values = bumped((at, rows, factor))

@@ -74,6 +74,14 @@ def test_the_rise_must_last_for_four_blocks():
     assert drifted(rising(0.2, start=1024 - 250, sd=0.001)) != []
 
 
+def test_exactly_four_blocks_are_enough():
+    t = np.arange(1024)
+    last = np.interp(t, [896, 1023], [0.2, 0.3]) * (t >= 896)
+    assert drifted(2.0 * np.exp(0.3 * np.maximum(0, 1 - t / 896) + last)) != []
+    late = np.interp(t, [928, 1023], [0.2, 0.3]) * (t >= 928)
+    assert drifted(2.0 * np.exp(0.3 * np.maximum(0, 1 - t / 928) + late)) == []
+
+
 def test_a_rise_that_turned_is_none():
     t = np.arange(1024)
     hill = 0.3 * np.exp(-(((t - 500) / 150.0) ** 2))
@@ -85,6 +93,40 @@ def test_a_level_that_sinks_again_does_not_rise_on():
     sinking = np.where(t > 300, 0.12 - 0.03 * (t - 300) / 724, 0)
     assert drifted(rising(0.0, sd=0.002) * np.exp(sinking)) == []
     assert drifted(rising(0.0, sd=0.002) * np.exp(np.where(t > 300, 0.12 + 0.03 * (t - 300) / 724, 0))) != []
+
+
+def test_a_level_that_stands_exactly_still_does_not_rise():
+    t = np.arange(1024)
+    loss = np.where(t < 288, 2.5 - 0.5 * t / 288, 2.3)
+    assert drifted(loss) == []
+    assert drifted(np.where(t < 900, loss, 2.4)) == [], "half of the blocks and more are as before"
+    assert drifted(np.where(t < 640, loss, 2.4)) != []
+
+
+def test_exactly_the_least_rise_is_one(monkeypatch):
+    level = 1.02
+    stairs = np.concatenate([np.full(320, 1.0), np.full(384, 1.01), np.full(320, level)])
+    monkeypatch.setattr(drift, "RISE", float(np.log(level)))
+    (e,) = drifted(stairs)
+    assert 320 <= e.onset < 352
+    monkeypatch.setattr(drift, "RISE", float(np.nextafter(np.log(level), 1)))
+    assert drifted(stairs) == []
+
+
+@pytest.mark.parametrize(
+    ("level", "first", "expected"),
+    [
+        ([0.0, 0.5, 0.9], 1.0, True),  # ever more slowly, and past 1.5 x the first loss
+        ([0.0, 0.5, 1.0], 1.0, False),
+        ([0.0, 0.5, 1.1], 1.0, False),
+        ([0.0, 0.39, float(np.log(1.5))], 1.0, False),
+        ([0.0, 0.39, float(np.log(1.51))], 1.0, True),
+        ([5.0, 0.0, 0.5, 0.9], 1.0, True),  # from the best on
+    ],
+)
+def test_a_moving_target(level, first, expected):
+    values = np.array(level)
+    assert drift.is_moving_target(values, int(np.argmin(values)), first) is expected
 
 
 def test_a_level_that_came_down_by_a_third_has_turned():
@@ -164,6 +206,32 @@ def test_a_noisy_log_was_not_low_by_chance(sd, found):
     assert bool(returned(low=6.0, end=9.8, sd=sd)) is found
 
 
+def test_exactly_nine_tenths_and_one_and_a_half_are_back():
+    for end, found in ((9.0, True), (8.99, False), (15.0, True), (15.01, False)):
+        assert bool(returned(end=end, sd=0.0)) is found
+
+
+def test_exactly_seven_tenths_is_not_below():
+    for low, found in ((7.0, False), (6.99, True)):
+        loss = np.concatenate([[10.0], np.full(60, low), np.full(40, 10.0)])
+        assert bool(seen(back_to_start, run({"loss": loss}))) is found
+
+
+def test_the_onset_is_the_first_row_past_half_of_the_way():
+    loss = np.concatenate([[8.0], np.full(60, 4.0), [6.0, 6.0], np.full(40, 9.0)])  # half way, in nats, is 6
+    (e,) = seen(back_to_start, run({"loss": loss}))
+    assert e.onset == 62
+    loss[80] = 4.0  # one low row on the way is none
+    (e,) = seen(back_to_start, run({"loss": loss}))
+    assert e.onset == 62
+
+
+def test_a_dead_branch_was_not_this_run():
+    dead, live = {"loss": np.linspace(10, 2, 100)}, {"loss": np.linspace(9.9, 9.5, 40)}
+    assert seen(back_to_start, twice(dead, live, 1)) == []
+    assert len(seen(back_to_start, run({"loss": np.concatenate([dead["loss"], live["loss"]])}))) == 1
+
+
 def test_one_low_point_is_not_having_been_low():
     loss = np.full(100, 10.0) * np.exp(noise("gauss", 100, 0.01, 3))
     loss[50] = 2.0
@@ -192,9 +260,9 @@ def test_the_onset_is_where_the_loss_left_for_good():
 def test_non_finite_points_do_not_hide_the_return():
     t = np.arange(400)
     loss = np.where(t < 300, 2.0 + 8 * np.exp(-t / 20.0), 10.0)
-    loss[350] = np.nan
+    loss[[350, 390]] = np.nan
     (e,) = seen(back_to_start, run({"loss": loss}))
-    assert (e.onset, e.n_nonfinite) == (300, 0)
+    assert (e.onset, e.n_nonfinite, e.peak_value) == (300, 0, 10.0)
 
 
 def test_not_where_down_is_bad_nor_around_zero():
@@ -212,9 +280,20 @@ def lost(rows: int, n: int = 100, **more) -> list[Event]:
     return seen(nonfinite, run({"loss": flat(n), "grad_norm": norm, **more}))
 
 
+SCALER = {"loss_scale": np.full(100, 1024.0)}
+
+
 @pytest.mark.parametrize(("rows", "found"), [(5, True), (4, False), (0, False)])
-def test_five_points_to_the_end(rows, found):
+def test_under_a_scaler_five_points_to_the_end(rows, found):
+    assert bool(lost(rows, **SCALER)) is found
+    assert bool(lost(rows, is_skipped=np.zeros(100))) is found
+
+
+@pytest.mark.parametrize(("rows", "found"), [(1, True), (0, False)])
+def test_without_a_scaler_one_is_enough(rows, found):
     assert bool(lost(rows)) is found
+    assert bool(lost(rows, loss_scale=np.ones(100))) is found, "a scale of 1 is none"
+    assert bool(lost(rows, loss_scale=np.full(100, np.nan))) is found
 
 
 def test_the_numbers_of_a_lost_gradient():
@@ -226,6 +305,7 @@ def test_the_numbers_of_a_lost_gradient():
 @pytest.mark.parametrize(("n", "found"), [(1, False), (2, True), (3, True), (4, True)])
 def test_a_short_column_that_was_never_finite_counts(n, found):
     assert bool(lost(n, n)) is found
+    assert bool(lost(n, n, loss_scale=np.full(n, 1024.0))) is found
 
 
 def test_finite_points_at_the_end_end_it():
@@ -244,7 +324,7 @@ def test_each_attempt_for_itself():
 
 def test_only_logged_points_count():
     norm = sparse(100, {**dict.fromkeys(range(0, 60, 10), 0.2), **dict.fromkeys(range(60, 100, 10), np.nan)})
-    assert seen(nonfinite, run({"loss": flat(100), "grad_norm": norm})) == []
+    assert seen(nonfinite, run({"loss": flat(100), "grad_norm": norm, **SCALER})) == []
 
 
 def test_without_a_gradient_there_is_nothing_to_see():

@@ -49,7 +49,7 @@ def _event(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signa
     rows, values = rows[keep], values[keep]
     n = len(values)
     size = int(min(TAIL_MOST, max(TAIL_LEAST, TAIL_SHARE * n)))
-    if n < 4 * TAIL_LEAST or not values[0] > 0:
+    if n < 4 * TAIL_LEAST:
         return None
     first, tail = float(values[0]), float(np.median(values[-size:]))
     smooth = _trailing_median(values, TAIL_LEAST)
@@ -62,7 +62,7 @@ def _event(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signa
     half = math.sqrt(float(smooth[low[-1]]) * tail)  # half way up, in nats
     under = np.flatnonzero(_trailing_median(values, 3)[: n - size // 2] < half)
     onset = int(under[-1]) + 1
-    while onset > 1 and values[onset - 1] > half:  # a median of 3 lags by one row
+    while values[onset - 1] > half:  # a median of 3 lags by one row
         onset -= 1
     peak = onset + int(np.argmax(values[onset:]))
     rise = Rise(

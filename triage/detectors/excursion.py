@@ -90,7 +90,7 @@ def _decision(name: str, points: Points, trace: Trace, at: int) -> Decision:
     else:
         base, scale, z_open, record = (float(a[at]) for a in (trace.base, trace.scale, trace.z_open, trace.record))
         unit, recovering = float(trace.unit[at]), False
-    known = math.isfinite(base) and scale > 0
+    known = math.isfinite(base)
     excess = x - base if known else math.nan
     return Decision(
         signal=name,

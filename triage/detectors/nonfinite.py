@@ -61,7 +61,7 @@ def _segments(segment: NDArray[np.int64]) -> list[slice]:
     import numpy as np
 
     edges = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(segment))), len(segment)]
-    return [slice(a, b) for a, b in pairwise(edges) if b > a]
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def _tail(name: str, rows: NDArray[np.intp], values: NDArray[np.float64], signals: SignalTable) -> Event | None:
