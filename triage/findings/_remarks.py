@@ -12,6 +12,9 @@ from triage.signals import SignalTable
 COLLAPSES = frozenset({"loss-scale-collapse", "loss-scale-floor", "every-step-skipped"})
 """Findings beside which a halving is no isolated one."""
 
+REGAINED = 1.0
+"""Doublings that may be missing at the end: a scaler regains the last one after 1,000 to 2,000 steps (science 1)."""
+
 
 def remarks(signals: SignalTable, findings: Sequence[Finding]) -> tuple[Notice, ...]:
     """What a person might take for a fault: the scale search, isolated overflows, a gradient logged times the scale."""
@@ -29,7 +32,8 @@ def _scale(signals: SignalTable, findings: Sequence[Finding]) -> Iterator[Notice
         lost = round(float(scale[first - 1] - scale[last]))
         detail = {"from": float(2.0 ** scale[first - 1]), "to": float(2.0 ** scale[last])}
         yield Notice("scale-search", lost, f"step {int(signals.step[rows[last]])}", detail)
-    if len(later) and not any(f.id in COLLAPSES for f in findings):
+    sank = len(later) > 0 and scale[later[0] - 1 :].max() - scale[later[-1] :].max() > REGAINED
+    if len(later) and not sank and not any(f.id in COLLAPSES for f in findings):
         yield Notice("isolated-overflows", len(later), f"step {int(signals.step[rows[later[0]]])}")
 
 
