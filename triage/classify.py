@@ -37,7 +37,7 @@ START_STEPS: Final = 2
 FIRST_POINTS: Final = 2
 """First-step NaN: the first non-finite value lies in the first or second logged point (definitions 5.2)."""
 ABRUPT_POINTS: Final = 3
-"""An onset is abrupt if the peak, or half of it, is reached within 3 logged points [choice]."""
+"""An onset is abrupt if half of the excess, or twice the level, is reached within 3 logged points [choice]."""
 CENSORED_NONFINITE: Final = 2
 """A log that ends after one or two non-finite points leaves open whether they stay [choice]."""
 
@@ -123,7 +123,7 @@ def _diagnose(signals: SignalTable, incident: Incident) -> Diagnosis:
         signal=incident.signal,
         segment=int(signals.segment[onset]),
         onset_step=step,
-        onset_range=(int(signals.step[healthy]) if healthy is not None else None, step),
+        onset_range=(_before(signals, incident, onset), step),
         onset_time=_time(signals, onset),
         onset_abrupt=_abrupt(signals, incident, onset),
         peak_step=int(signals.step[worst.peak]),
@@ -222,8 +222,16 @@ def _onset(signals: SignalTable, incident: Incident, first: NonFinite | None, ev
     return min(onset, int(rows[0])) if len(rows) else onset
 
 
+def _before(signals: SignalTable, incident: Incident, onset: int) -> int | None:
+    """Step of the judged signal's last in-band row before the onset: the onset lies after it; None = there is none."""
+    rows, _ = signals.points(incident.signal)
+    healthy = incident.events[0].healthy
+    before = rows[(rows < onset) & (rows <= healthy)] if healthy is not None else rows[:0]
+    return int(signals.step[before[-1]]) if len(before) else None
+
+
 def _abrupt(signals: SignalTable, incident: Incident, onset: int) -> bool:
-    """Was half of the excess reached within three logged points of the onset?"""
+    """Was half of the excess, or twice the level, reached within three logged points of the onset?"""
     import numpy as np
 
     event = incident.events[0]
@@ -234,8 +242,10 @@ def _abrupt(signals: SignalTable, incident: Incident, onset: int) -> bool:
     near = values[at : at + ABRUPT_POINTS]
     if event.level is None:
         return bool((~np.isfinite(near)).any())
-    if not math.isfinite(event.peak_value):  # on the way to NaN: doubled at once, or slowly
-        return bool((~np.isfinite(near)).any() or (event.level > 0 and (near >= 2 * event.level).any()))
+    if (~np.isfinite(near)).any() or (event.level > 0 and (near >= 2 * event.level).any()):
+        return True
+    if not math.isfinite(event.peak_value):
+        return False
     if event.level > 0 and event.peak_value > 0:  # half way in nats
         half = math.sqrt(event.level * event.peak_value)
     else:
@@ -254,7 +264,9 @@ def _time(signals: SignalTable, row: int) -> float | None:
 def _confidence(incident: Incident, *, censored: bool, event_class: EventClass) -> Confidence:
     """How sure the class is: the surest of its events; low where the log ended too early, or was smoothed."""
     order = ("low", "medium", "high")
-    if censored or (event_class != "non-recovering" and incident.events[-1].censored):
+    last = incident.events[-1]
+    is_cut = last.censored and last.n_nonfinite <= CENSORED_NONFINITE
+    if censored or (is_cut and event_class != "non-recovering"):
         return "low"
     if any(found.id == "looks-smoothed" for event in incident.events for found in event.evidence):
         return "low"
@@ -279,7 +291,7 @@ def _evidence(signals: SignalTable, incident: Incident, row: Row, worst: Event, 
         out.append(Evidence("periodic", incident.signal, float(gap), None, None, step))
     last = events[-1]
     if row.status == "recovered" and last.recovered is not None:
-        took = float(signals.step[last.recovered] - signals.step[last.peak])
+        took = float(signals.step[last.recovered] - signals.step[worst.peak])
         out.append(
             Evidence("recovered-within", incident.signal, took, last.level, None, int(signals.step[last.recovered]))
         )
@@ -325,9 +337,16 @@ def _supersede(signals: SignalTable, diagnoses: list[Diagnosis]) -> list[Diagnos
                     None,
                     int(np.min(signals.step[again])),
                 )
-                d = replace(d, status="superseded", evidence=(*d.evidence, proof))  # noqa: PLW2901
+                d = _ended_by_restart(d, proof)  # noqa: PLW2901
         out.append(d)
     return out
+
+
+def _ended_by_restart(d: Diagnosis, proof: Evidence) -> Diagnosis:
+    """The diagnosis as superseded: a restart, not the end of the log, cut its attempt short, so nothing stays open."""
+    kept = tuple(e for e in d.evidence if e.id != "log-ends-first")
+    confidence: Confidence = "medium" if d.censored else d.confidence
+    return replace(d, status="superseded", censored=False, confidence=confidence, evidence=(*kept, proof))
 
 
 def worst_class(diagnoses: Sequence[Diagnosis]) -> EventClass | None:

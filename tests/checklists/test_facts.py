@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import synth
 from triage import checklists
+from triage.advice.questions import questions
 from triage.facts import facts
 from triage.facts._config import number, precision
 from triage.model import Diagnosis, Evidence, Facts, Finding, NonFinite, RunTable, TimelinePoint
@@ -375,6 +376,23 @@ def test_another_attempt_at_the_same_step_is_asked():
     assert key not in facts(spike((1,)), diagnosis(400, segment=1)).statistics
 
 
+def test_an_attempt_that_passed_with_another_lr_is_no_repeat_but_answers_the_question_of_lr():
+    table = resumed()
+    spoiled = (pl.col("segment") == 0) & (pl.col("step") == 280)
+    rate = pl.when(pl.col("segment") == 1).then(pl.col("lr") * 0.3).otherwise(pl.col("lr")).alias("lr")
+    loss = pl.when(spoiled).then(pl.col("loss") * 3).otherwise(pl.col("loss")).alias("loss")
+    about = diagnosis(280)
+    same = facts(RunTable("same", table.frame.with_columns(loss), {}, table.source), about)
+    lower = facts(RunTable("lower", table.frame.with_columns(loss, rate), {}, table.source), about)
+    repeats = ("run", "repeats_in_other_segment")
+    assert same.statistics[repeats] == 0
+    assert ("lr", "passing_attempt_ratio") not in same.statistics
+    assert lower.statistics["lr", "passing_attempt_ratio"] == pytest.approx(0.3, rel=0.05)
+    assert repeats not in lower.statistics
+    assert [q.answer for q in questions([about], [lower]) if q.id == "optimizer"] == ["yes"]
+    assert [q.answer for q in questions([about], [same]) if q.id == "optimizer"] == ["unknown"]
+
+
 # ── precision and clipping ───────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -616,7 +634,9 @@ def test_every_statistic_of_the_list_is_computed_somewhere():
     found = {name for _, name in facts(spoiled, diagnosis(450, 598, segment=1)).statistics}
     found |= {name for _, name in facts(spoiled, diagnosis(450, 580, segment=1)).statistics}
     found |= {name for _, name in facts(spoiled, Finding("rank-disagreement", "error", 280)).statistics}
-    assert found | {"repeats_in_other_segment", "is_logged"} == set(checklists.load_statistics())
+    assert found | {"repeats_in_other_segment", "passing_attempt_ratio", "is_logged"} == set(
+        checklists.load_statistics()
+    )
 
 
 def test_only_statistics_of_the_list_are_computed():

@@ -23,17 +23,15 @@ def questions(diagnoses: Sequence[Diagnosis], facts: Sequence[Facts]) -> tuple[Q
     if not diagnoses:
         return ()
     at = max(range(len(diagnoses)), key=lambda i: (diagnoses[i].status == "unresolved", diagnoses[i].n_points))
-    numbers, worst = facts[at].statistics, diagnoses[at]
+    numbers = facts[at].statistics
     repeats = numbers.get(("run", "repeats_in_other_segment"))
-    lr = numbers.get(("lr", "later_attempt_ratio"))
-    helped: Answer = "unknown"
-    if lr is not None and lr <= LOWER_LR:
-        helped = "yes" if worst.status == "superseded" else "no"
+    lr = numbers.get(("lr", "passing_attempt_ratio"))
+    helped: Answer = "yes" if lr is not None and lr <= LOWER_LR else "unknown"
     return (
         Question("reproducible", _answer(repeats), ("repeats-in-other-segment",) if repeats is not None else ()),
         _data(facts[at]),
         Question("precision", "unknown"),
-        Question("optimizer", helped, ("later-attempt-lr",) if lr is not None else ()),
+        Question("optimizer", helped, ("later-attempt-lr",) if helped == "yes" else ()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,12 +15,14 @@ LR_FACTOR: Final = (0.1, 0.33)
 SKIP_LEAST, SKIP_MOST = 200, 500
 """Batches that others skipped around a spike (PaLM, science 7.4)."""
 DATA: Final = "data/"
+LR_JUMP: Final = "lr/schedule-jump"
 NO_LR: Final = ("resume/", "precision/", "numeric/", "objective/", "parallel/", "hardware/", "data/")
 """Causes that a lower learning rate does not touch."""
 
 CHANGE_FIRST: Final = {
     "data/": "change-inspect-batch",
     "lr/": "change-halve-lr",
+    LR_JUMP: "change-undo-lr-jump",
     "grad/": "change-clip",
     "optimizer/weight-decay": "change-lower-weight-decay",
     "optimizer/": "change-lower-beta2",
@@ -67,7 +70,7 @@ def plan(signals: SignalTable, d: Diagnosis, checkpoints: Sequence[Checkpoint]) 
         checkpoint=best.name if best is not None else None,
         poisoned_checkpoints=tuple(c.name for c in sorted(poisoned, key=lambda c: c.step)),
         skip_steps=_skip(d, cause),
-        lr_factor=None if cause.startswith(NO_LR) or d.event_class == "first-step-nan" else LR_FACTOR,
+        lr_factor=_lr_factor(d, cause),
         restore=_restore(signals, from_step),
         change_first=_change(cause, d),
         replay=_replay(d),
@@ -75,6 +78,17 @@ def plan(signals: SignalTable, d: Diagnosis, checkpoints: Sequence[Checkpoint]) 
         lost_steps=lost,
         lost_seconds=_seconds(signals, d),
     )
+
+
+def _lr_factor(d: Diagnosis, cause: str) -> tuple[float, float] | None:
+    """By what to multiply the learning rate of the incident: back to before its jump where it jumped, else less."""
+    if cause.startswith(NO_LR) or d.event_class == "first-step-nan":
+        return None
+    if cause == LR_JUMP:
+        jumps = [e.observed for e in d.causes[0].evidence if e.id == "lr-jumped" and e.observed is not None]
+        if jumps and 1 < jumps[0] < math.inf:
+            return 1 / jumps[0], 1 / jumps[0]
+    return LR_FACTOR
 
 
 def _skip(d: Diagnosis, cause: str) -> tuple[int, int] | None:

@@ -164,6 +164,9 @@ def compared(measured: Mapping[tuple[str, str], float]) -> dict[tuple[str, str],
         was_out = measured.get((name, "quiet_before")) == 0  # the two ways of judging "before" must agree
         if statistic == "bridged_lead" and was_out and measured.get((name, "lead_steps"), 0.0) < lead:
             out[name, "lead_steps"] = lead
+    share, configured = measured.get(("clip_coef", "clip_share")), measured.get(("clip_coef", "is_configured"))
+    if share is not None and configured != 1:  # where clipping is on, a quiet stretch without it shows nothing
+        out["clip_coef", "never_clipped"] = float(share == 0)
     if ("lr", "started_from_zero") in measured:  # a ratio over 0
         out["lr", "jump_ratio"] = math.inf
     jump = out.get(("lr", "jump_ratio"), measured.get(("lr", "jump_ratio")))

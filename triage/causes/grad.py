@@ -12,7 +12,7 @@ TENFOLD: Final = Check("grad-tenfold", "grad_norm", "most_ratio", ">=", 10.0)
 """Ten times the median between four steps before the onset and the onset (science 4.3, cause 4)."""
 TENFOLD_BEFORE: Final = Check("grad-tenfold-before", "grad_norm", "peak_before_ratio", ">=", 3.0)
 NOT_CLIPPED: Final = Check("clipping-off", "clip_coef", "is_configured", "==", 0)
-NEVER_CLIPPED: Final = Check("never-clipped", "clip_coef", "clip_share", "==", 0)
+NEVER_CLIPPED: Final = Check("never-clipped", "clip_coef", "never_clipped", "==", 1)
 CLIPPED: Final = Check("clipping-on", "clip_coef", "is_configured", "==", 1)
 LR_JUMPED: Final = Check("lr-jumped", "lr", "jump_ratio", ">=", 1.5)
 AFTER_RESUME: Final = Check("resume-just-before", "run", "resume_within_20", "==", 1)

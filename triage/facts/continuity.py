@@ -27,6 +27,10 @@ SIDES: Final[Mapping[str, tuple[int, int]]] = {
 SAME_PLACE: Final = 10
 """Logged points around the onset step in which another attempt must fail to fail "at the same place"."""
 
+SAME_LR: Final = 0.02
+"""Learning rates within 2 % are the same but for rounding (findings, resume-discontinuity); with another one, an
+attempt that passed is no repeat."""
+
 ATTEMPT_LEAST: Final = 8
 """Finite points before that place which another attempt needs to be judged at all."""
 
@@ -45,10 +49,28 @@ def continuity(stretch: Stretch) -> dict[tuple[str, str], float]:
             ratio = None if column is None else _across(stretch, column, mark, sides)
             if ratio is not None:
                 out[name, "resume_ratio"] = ratio
-    repeats = _repeats(stretch)
-    if repeats is not None:
+    repeats, ratio = _repeats(stretch), _later_lr(stretch)
+    if repeats is False and ratio is not None and abs(ratio - 1) > SAME_LR:
+        out["lr", "passing_attempt_ratio"] = ratio
+    elif repeats is not None:
         out["run", "repeats_in_other_segment"] = float(repeats)
     return out
+
+
+def _later_lr(stretch: Stretch) -> float | None:
+    """Rate of the last attempt that trained the onset step again, over that of the incident; None = unknown."""
+    import numpy as np
+
+    lr = stretch.columns.get("lr")
+    if lr is None:
+        return None
+    own = lr.finite(np.flatnonzero(stretch.segment[: stretch.onset + 1] == stretch.segment[stretch.onset]))
+    onset = int(stretch.step[stretch.onset])
+    other = lr.finite(np.flatnonzero((stretch.segment > stretch.segment[stretch.onset]) & (stretch.step >= onset)))
+    last = other[stretch.segment[other] == stretch.segment[other[-1]]] if len(other) else other
+    if not len(own) or not len(last) or not lr.values[own[-1]] > 0:
+        return None
+    return float(lr.values[last[0]] / lr.values[own[-1]])
 
 
 def _across(stretch: Stretch, column: Column, mark: int, sides: tuple[int, int]) -> float | None:

@@ -49,10 +49,15 @@ def placeholders(stretch: Stretch, table: RunTable, last_healthy: int | None, *,
         out["replay_time"] = _minutes(stretch, table, trial)
     mark = resume_position(stretch)
     out["resume_step"] = None if mark is None else int(stretch.step[mark])
-    return {name: _text(value) for name, value in (out | _settings(stretch, table)).items() if value is not None}
+    return {
+        name: _text(value)
+        for name, value in (out | _settings(stretch, table, last_healthy)).items()
+        if value is not None
+    }
 
 
-def _settings(stretch: Stretch, table: RunTable) -> dict[str, float | None]:
+def _settings(stretch: Stretch, table: RunTable, last_healthy: int | None) -> dict[str, float | None]:
+    """Rate and its fractions, warm-up and clipping. A jump of lr since the last healthy step is none to go on from."""
     import numpy as np
 
     out: dict[str, float | None] = {"clip": number(table.source.config, "clip")}
@@ -62,11 +67,16 @@ def _settings(stretch: Stretch, table: RunTable) -> dict[str, float | None]:
     if column is not None and path is not None and len(path):
         until = path[path <= stretch.onset]
         lr = float(column.values[until[-1] if len(until) else path[0]])
-        if lr > 0:
-            out |= {"lr": lr, "half_lr": lr / 2, "quarter_lr": lr / 4, "third_lr": lr / 3, "tenth_lr": lr / 10}
         if warmup is None:
             end = warmup_end(column.values[path], stretch.step[path])
             warmup = None if end is None or end > stretch.step[path[-1]] else float(end)
+        sound = until if last_healthy is None else until[stretch.step[until] <= last_healthy]
+        is_warm = last_healthy is not None and last_healthy > (warmup or 0)
+        low = min(lr, float(column.values[sound[-1]])) if is_warm and len(sound) else lr
+        if lr > 0:
+            out |= {"lr": lr, "half_lr": lr / 2, "quarter_lr": lr / 4}
+        if low > 0:
+            out |= {"third_lr": low / 3, "tenth_lr": low / 10}
     if warmup:
         out |= {"warmup_steps": warmup, "double_warmup": 2 * warmup}
     return out

@@ -39,7 +39,8 @@ def find(context: Context) -> Iterable[Found]:
     for chance in chance_levels(signals):
         near = np.abs(level / chance - 1) <= NEAR
         stays = bool(near[-len(near) // 4 :].all()) and float(near.mean()) >= SHARE
-        if abs(first / chance - 1) <= START and stays and level[-1] > (1 - PROGRESS) * first:
+        learned = level.min() <= (1 - PROGRESS) * first  # and lost it again: an event, not a flat loss
+        if abs(first / chance - 1) <= START and stays and not learned:
             at = float(np.median(level[-len(level) // 4 :]))
             yield Found(int(step[0]), (Evidence("level-at-chance", "loss", at, chance, NEAR, int(step[-1])),))
             return

@@ -141,7 +141,8 @@ def _unknown(source: Source) -> UnreadableError:
     return UnreadableError(
         "is in no format that triage knows",
         path=source.path,
-        hint="give JSON lines, CSV, Parquet, TensorBoard event files, a W&B run, or a trainer state",
+        hint="give JSON lines, CSV, Parquet, TensorBoard event files, a W&B run, a trainer state, or console text; "
+        "for lines of your own make, name a grammar with --grammars",
     )
 
 

@@ -47,7 +47,7 @@ def restart_lines(say: Say, plan: Restart, width: int, *, log_starts: int | None
         tell("plan-skip", first=plan.skip_steps[0], last=plan.skip_steps[1])
     if plan.lr_factor is not None:
         low, high = plan.lr_factor
-        tell("plan-lr", low=number(low), high=number(high))
+        tell("plan-lr-back" if low == high else "plan-lr", low=number(low), high=number(high))
     for reason in plan.reasons:
         if reason not in SAID_ALREADY:
             tell("plan-why", "dim", reason=sentence(say, reason))
