@@ -154,7 +154,8 @@ def user_grammars(path: Path) -> Grammars:
     try:
         own = read_grammars(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as fault:
-        raise _unusable(str(path), str(fault)) from fault
+        reason = fault.strerror if isinstance(fault, OSError) else str(fault)
+        raise _unusable(str(path), reason or type(fault).__name__) from fault
     check_patterns(own, str(path))
     return join_grammars([own, builtin_grammars()])
 
