@@ -419,6 +419,7 @@ def test_what_recovered_is_not_cut_by_the_end_of_the_log():
         ([event(1000, confidence="low"), event(1020, confidence="high")], "high"),
         ([event(1000, 4, confidence="high", censored=True)], "low"),
         ([event(1000, censored=True), event(1020, confidence="high")], "high"),
+        ([event(1000, 4, confidence="high", censored=True, n_nonfinite=3)], "low"),
         ([opened(1000, confidence="high", censored=True)], "low"),
         ([opened(1000, confidence="high")], "high"),
     ],
@@ -460,6 +461,23 @@ def test_an_incident_whose_steps_passed_in_health_later_is_superseded(again_from
 
 def test_it_is_not_if_the_later_attempt_failed_as_well():
     assert attempts(150, 400, at=350) == [(0, "unresolved"), (1, "unresolved")]
+
+
+def test_a_restart_cut_it_short_and_not_the_end_of_the_log():
+    first = {"loss": put({"l": flat(210)}, "l", slice(205, 210), 40.0)["l"]}
+    alone = judged(run(first))[0]
+    assert (alone.status, alone.censored, alone.confidence) == ("unresolved", True, "low")
+    assert "log-ends-first" in evidence(alone)
+    d = judged(twice(first, {"loss": flat(250, seed=4)}, 150))[0]
+    assert (d.status, d.censored, d.confidence) == ("superseded", False, "medium")
+    assert "log-ends-first" not in evidence(d)
+    assert {"out-of-band-points", "superseded-by-later-segment"} <= evidence(d).keys()
+
+
+def test_non_finite_from_the_start_to_the_end_is_sure_however_short_the_log():
+    two, three = (judged(run({"loss": np.full(n, np.nan)}))[0] for n in (2, 3))
+    assert {two.event_class, three.event_class} == {"first-step-nan"}
+    assert (two.confidence, three.confidence) == ("low", "medium")
 
 
 def test_the_proof_is_named():

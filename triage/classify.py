@@ -226,7 +226,7 @@ def _before(signals: SignalTable, incident: Incident, onset: int) -> int | None:
     """Step of the judged signal's last in-band row before the onset: the onset lies after it; None = there is none."""
     rows, _ = signals.points(incident.signal)
     healthy = incident.events[0].healthy
-    before = rows[(rows < onset) & (rows <= healthy)] if healthy is not None else rows[:0]
+    before = rows[rows <= min(healthy, onset - 1)] if healthy is not None else rows[:0]
     return int(signals.step[before[-1]]) if len(before) else None
 
 
@@ -265,8 +265,8 @@ def _confidence(incident: Incident, *, censored: bool, event_class: EventClass) 
     """How sure the class is: the surest of its events; low where the log ended too early, or was smoothed."""
     order = ("low", "medium", "high")
     last = incident.events[-1]
-    is_cut = last.censored and last.n_nonfinite <= CENSORED_NONFINITE
-    if censored or (is_cut and event_class != "non-recovering"):
+    is_lost = last.is_open and last.n_nonfinite > CENSORED_NONFINITE
+    if censored or (last.censored and not is_lost and event_class != "non-recovering"):
         return "low"
     if any(found.id == "looks-smoothed" for event in incident.events for found in event.evidence):
         return "low"
