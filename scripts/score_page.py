@@ -137,7 +137,7 @@ def main() -> None:
     cases = json.loads(options.marks.read_text(encoding="utf-8"))
     before = json.loads(options.before.read_text(encoding="utf-8")) if options.before else []
     print("# Score on labelled logs\n")
-    print("Written by `scripts/score_page.py`. Cases whose label is of low confidence are not counted.")
+    print("Made with `scripts/score_page.py` from a scored run. Labels of low confidence are not counted.")
     print("\n## Rates\n")
     rates(cases, before)
     print("\n## Confusion of classes")

@@ -153,3 +153,10 @@ def test_long_lines_do_not_hang(line: str) -> None:
     pieces = pieces_of(line + "\n", 1)
     Templates(Parser(builtin_grammars())).read(pieces.texts)
     assert time.process_time() - began < 5
+
+
+def test_results_without_a_known_section_are_no_pairs(tmp_path: Path) -> None:
+    text = "".join(f"step {i} loss {2 - i / 100:.2f}\n" for i in range(20))
+    cut = "[host] 2026-03-01 10:00:00,1 (trainer:1) INFO: 3epoch results: [tra\n"
+    got = read_text(tmp_path, text + cut)
+    assert [row["loss"] for row in got.rows if "loss" in row][:2] == [2.0, 1.99]

@@ -134,6 +134,7 @@ def _grouped(text: str, begin: int, *, decimal_comma: bool) -> Iterator[Pair]:
 def _sections(text: str, begin: int, *, decimal_comma: bool) -> Iterator[Pair]:
     """Yield the pairs behind `[train]`, `[valid]` and the like, with the name of the section in front of theirs."""
     heads = list(_SECTION.finditer(text, begin))
-    for head, end in zip(heads, [*(head.start() for head in heads[1:]), len(text)], strict=True):
+    bounds = [*(head.start() for head in heads), len(text)]
+    for head, end in zip(heads, bounds[1:], strict=True):
         for pair in _scan(text, head.end(), end, "equals", decimal_comma=decimal_comma):
             yield Pair(f"{head[1]}_{pair.name}", pair.at, pair.start, pair.end)
