@@ -131,7 +131,7 @@ def _diagnose(signals: SignalTable, incident: Incident) -> Diagnosis:
         recovered_step=int(signals.step[recovered]) if recovered is not None else None,
         last_healthy_step=int(signals.step[healthy]) if healthy is not None else None,
         first_nonfinite=first,
-        confidence=_confidence(incident, censored=censored, event_class=row.event_class),
+        confidence=_confidence(incident, censored=censored, status=row.status),
         evidence=_evidence(signals, incident, row, worst, onset),
         n_points=facts.points,
         n_excursions=facts.excursions,
@@ -261,12 +261,10 @@ def _time(signals: SignalTable, row: int) -> float | None:
     return float(value) if value is not None else None
 
 
-def _confidence(incident: Incident, *, censored: bool, event_class: EventClass) -> Confidence:
+def _confidence(incident: Incident, *, censored: bool, status: Status) -> Confidence:
     """How sure the class is: the surest of its events; low where the log ended too early, or was smoothed."""
     order = ("low", "medium", "high")
-    last = incident.events[-1]
-    is_lost = last.is_open and last.n_nonfinite > CENSORED_NONFINITE
-    if censored or (last.censored and not is_lost and event_class != "non-recovering"):
+    if censored or (incident.events[-1].censored and status != "unresolved"):
         return "low"
     if any(found.id == "looks-smoothed" for event in incident.events for found in event.evidence):
         return "low"

@@ -308,6 +308,18 @@ def test_a_short_column_that_was_never_finite_counts(n, found):
     assert bool(lost(n, n, loss_scale=np.full(n, 1024.0))) is found
 
 
+@pytest.mark.parametrize(("rows", "cut"), [(1, True), (4, True), (5, False), (10, False)])
+def test_a_short_tail_is_cut_by_the_end_of_the_log(rows, cut):
+    (e,) = lost(rows)
+    assert (e.censored, e.is_open) == (cut, True)
+
+
+def test_what_was_skipped_or_came_back_is_not_cut():
+    norm = put({"g": grad(60)}, "g", [20], np.nan)["g"]
+    (back,) = seen(nonfinite, run({"grad_norm": norm}))
+    assert (back.censored, back.is_open, back.recovered) == (False, False, 21)
+
+
 def test_finite_points_at_the_end_end_it():
     norm = put({"g": grad(100)}, "g", slice(80, 99), np.nan)["g"]
     assert seen(nonfinite, run({"loss": flat(100), "grad_norm": norm})) == []
