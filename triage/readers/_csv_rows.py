@@ -54,14 +54,16 @@ def read_stretch(text: bytes, first: int, layout: Layout, *, is_open: bool) -> l
         layout: columns in force; changed by a header on the way.
         is_open: the last line has no line end, so that its last cell may be cut.
     """
-    text = text.strip(b"\n") if not is_open else text.lstrip(b"\n")
+    text = text.lstrip(b"\n")
+    if text.endswith(b"\n\n"):  # one line end may stay: to cut it off would copy the whole stretch
+        text = text.rstrip(b"\n")
     if not text:
         return []
     if not layout.dialect.decimal_comma and _is_even(text, layout) and not is_open:
         frame = _fast(text, layout)
         if frame is not None:
             return [frame]
-    return _tolerant(text.decode("utf-8", errors="replace"), first, layout, is_open=is_open)
+    return _tolerant(text.decode("utf-8", errors="replace").rstrip("\n"), first, layout, is_open=is_open)
 
 
 def _is_even(text: bytes, layout: Layout) -> bool:
@@ -70,7 +72,7 @@ def _is_even(text: bytes, layout: Layout) -> bool:
     A line that has too many would be refused by the parser, so none can make up for one that has too few.
     """
     separators = count_byte(text, layout.dialect.separator)
-    if separators != (count_byte(text, "\n") + 1) * (len(layout.columns) - 1):
+    if separators != _n_lines(text) * (len(layout.columns) - 1):
         return False
     return len(layout.columns) > 1 or b"\n\n" not in text  # a blank line has too few, unless none are due
 
@@ -103,7 +105,12 @@ def _parse(text: bytes, layout: Layout, types: dict[str, Any]) -> pl.DataFrame |
         )
     except pl.exceptions.PolarsError:
         return None
-    return frame if frame.height == count_byte(text, "\n") + 1 else None
+    return frame if frame.height == _n_lines(text) else None
+
+
+def _n_lines(text: bytes) -> int:
+    """How many lines there are, the last one with or without its line end."""
+    return count_byte(text, "\n") + (not text.endswith(b"\n"))
 
 
 def _type_of(column: pl.Series) -> Any:
