@@ -12,6 +12,7 @@ from typing import BinaryIO, Final
 
 from triage.model import Notice
 from triage.options import Limits
+from triage.readers._bytes import count_byte
 from triage.readers._contract import Source
 from triage.readers._source import text_stream
 
@@ -69,7 +70,7 @@ def read_lines(source: Source, limits: Limits, block: int = BLOCK_BYTES) -> Iter
                 text = b""
             else:
                 text, carry = b"".join([carry, memoryview(text)[:cut]]), text[cut:]
-            n_ends = count_lines(text)
+            n_ends = count_byte(text, "\n")
             if len(carry) > limits.line_bytes:
                 where_long = where_long or first + n_ends
                 counts["long-lines"] += 1
@@ -85,15 +86,6 @@ def read_lines(source: Source, limits: Limits, block: int = BLOCK_BYTES) -> Iter
                 counts, where_long = Counter(), None
             if is_last:
                 return
-
-
-def count_lines(text: bytes) -> int:
-    """How many line feeds there are; `bytes.count` takes three times as long."""
-    import numpy as np
-
-    if len(text) < BLOCK_BYTES // 16:
-        return text.count(b"\n")
-    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
 def _fill(stream: BinaryIO, size: int) -> bytes:
